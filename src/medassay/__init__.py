@@ -1,0 +1,52 @@
+"""medassay judges machine-written medical text: pathology reports, clinical notes, summaries.
+
+    >>> import medassay
+    >>> result = medassay.score(["No tumor seen."], ["No tumour is seen."], metrics=["rouge1"])
+    >>> round(result.mean["rouge1"], 3)
+    0.571
+
+For research and quality assurance, not for clinical decisions.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from medassay.api import load_metric as load_metric
+    from medassay.api import score as score
+    from medassay.cases import Case as Case
+    from medassay.cases import read_cases as read_cases
+    from medassay.errors import MedassayError as MedassayError
+    from medassay.metrics.base import Metric as Metric
+    from medassay.scores import Result as Result
+    from medassay.scores import Score as Score
+    from medassay.scores import Signature as Signature
+
+# Public names are imported on first use: `import medassay` and `medassay --help` stay instant.
+_HOMES = {
+    "score": "medassay.api",
+    "load_metric": "medassay.api",
+    "Case": "medassay.cases",
+    "read_cases": "medassay.cases",
+    "MedassayError": "medassay.errors",
+    "Metric": "medassay.metrics.base",
+    "Result": "medassay.scores",
+    "Score": "medassay.scores",
+    "Signature": "medassay.scores",
+}
+
+__all__ = ["Case", "MedassayError", "Metric", "Result", "Score", "Signature", "load_metric", "read_cases", "score"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'medassay' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,0 +1,42 @@
+"""The Python door: `medassay.score(...)` and `medassay.load_metric(...)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from medassay.cases import Case, make_cases
+from medassay.engine.local import score_cases
+from medassay.metrics.base import Metric
+from medassay.metrics.registry import DEFAULT, load_metrics
+from medassay.metrics.registry import load_metric as _load_metric
+from medassay.scores import Result
+
+
+def score(
+    candidates: Sequence[str] | Sequence[Case],
+    references: Sequence[str | Sequence[str]] | None = None,
+    *,
+    metrics: str | Iterable[str | Metric] = DEFAULT,
+    sources: Sequence[str] | None = None,
+    ids: Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
+    models: str | None = None,
+) -> Result:
+    """Score texts (or ready-made cases) with the named metrics."""
+    first = candidates[0] if len(candidates) else None
+    if isinstance(first, Case):
+        cases = [case for case in candidates if isinstance(case, Case)]
+    else:
+        texts = [text for text in candidates if isinstance(text, str)]
+        cases = make_cases(texts, references, sources=sources, ids=ids, systems=systems)
+    wanted = [metrics] if isinstance(metrics, str) else list(metrics)
+    loaded: list[Metric] = []
+    for one in wanted:
+        loaded += [one] if isinstance(one, Metric) else load_metrics(one, models=models)
+    return score_cases(cases, loaded)
+
+
+def load_metric(name: str, **settings: Any) -> Metric:
+    """One metric by name, with its settings as keywords: `load_metric("rouge1", stem=True)`."""
+    return _load_metric(name, **settings)

@@ -1,0 +1,353 @@
+"""Cases: what is to be judged, read from CSV, TSV, JSONL, Parquet or standard input.
+
+A file is read as a stream of `Row`s: each is a `Case`, or the problem that row has. Memory does not
+grow with the file. Columns are those of the case table (`id, candidate, reference, source, image,
+system`; `reference_2`, `reference_3` … for further references); any other column is carried through.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from medassay.errors import InputError, nearest
+
+FIELDS = ("id", "candidate", "reference", "source", "image", "system")
+MAX_CELL = 4_000_000
+"""Characters in one text. A longer cell is a broken quote or a wrong file far more often than a report."""
+
+_NUMBERED_REFERENCE = re.compile(r"reference_([2-9]|[1-9][0-9]+)")
+_CONTROL = {c: " " for c in range(32) if chr(c) not in "\t\n\r"} | {127: " "}
+
+Value = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One text to be judged, with what it is judged against.
+
+    `extra` holds every column medassay does not know (human scores, groups), untouched.
+    `row` is the line or record number in the file, for messages.
+    """
+
+    id: str
+    candidate: str
+    references: tuple[str, ...] = ()
+    source: str | None = None
+    image: str | None = None
+    system: str | None = None
+    extra: Mapping[str, Value] = field(default_factory=dict)
+    row: int = 0
+
+    @property
+    def reference(self) -> str | None:
+        """The first reference, or None."""
+        return self.references[0] if self.references else None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Identity inside one file: id and system."""
+        return (self.id, self.system or "")
+
+    def has(self, need: str) -> bool:
+        """Whether the named field is there and not blank."""
+        if need == "reference":
+            return any(r.strip() for r in self.references)
+        value = getattr(self, need, None)
+        if value is None:
+            value = self.extra.get(need)
+        return value is not None and str(value).strip() != ""
+
+    def digest(self, needs: Iterable[str]) -> bytes:
+        """A hash of the content that the named fields hold; two cases that agree on them share it."""
+        hasher = hashlib.blake2b(digest_size=16)
+        for need in sorted(needs):
+            value = self.references if need == "reference" else getattr(self, need, self.extra.get(need))
+            hasher.update(json.dumps([need, value], ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        return hasher.digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record of a case file: a case, or what is wrong with it (never both)."""
+
+    number: int
+    case: Case | None
+    problem: str | None = None
+
+
+def read_cases(
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    *,
+    format: str | None = None,
+    strict: bool = False,
+) -> Iterator[Row]:
+    """Stream the rows of a case file; `-` reads standard input.
+
+    `columns` maps our field names to the file's (`{"candidate": "generated"}`). What concerns the
+    whole file (not found, no `candidate` column, truncated Parquet, 0 rows) raises `InputError`; what
+    concerns one row comes as a `Row` with a problem, or raises too where `strict`.
+    """
+    name = "standard input" if str(path) == "-" else str(path)
+    kind = format or _kind(path)
+    records = {"csv": _csv_records, "tsv": _csv_records, "jsonl": _jsonl_records, "parquet": _parquet_records}
+    if kind not in records:
+        raise InputError(f"{name}: unknown format '{kind}'; use .csv, .tsv, .jsonl or .parquet, or --format")
+    seen: dict[int, int] = {}
+    count = 0
+    builder = _Builder(name, dict(columns or {}))
+    for number, record in records[kind](path, name, kind):
+        count += 1
+        row = builder.row(number, record, count)
+        if row.case is not None:
+            # 8 bytes a row, not the ids themselves: a million rows stay small.
+            mark = int.from_bytes(hashlib.blake2b(repr(row.case.key).encode(), digest_size=8).digest())
+            first = seen.setdefault(mark, number)
+            if first != number:
+                again = f"id '{row.case.id}'" + (f", system '{row.case.system}'" if row.case.system else "")
+                row = Row(number, None, f"{again} already stands in row {first}; ids must be unique a system")
+        if strict and row.problem:
+            raise InputError(f"{name}, row {number}: {row.problem}")
+        yield row
+    if count == 0:
+        raise InputError(f"{name}: no rows; it needs a header and at least one case")
+
+
+def _kind(path: str | Path) -> str:
+    if str(path) == "-":
+        return "csv" if _peek_stdin() != "{" else "jsonl"
+    suffix = Path(path).suffix.lower().lstrip(".")
+    return {"ndjson": "jsonl", "json": "jsonl", "pq": "parquet", "tab": "tsv", "txt": "tsv"}.get(suffix, suffix)
+
+
+def _peek_stdin() -> str:
+    buffer = sys.stdin.buffer
+    head = buffer.peek(64)[:64] if isinstance(buffer, io.BufferedReader) else b""
+    return head.decode("utf-8", "ignore").lstrip("﻿ \r\n\t")[:1]
+
+
+class _Builder:
+    """Turns raw records into cases; holds the column mapping and checks it once."""
+
+    def __init__(self, name: str, columns: dict[str, str]) -> None:
+        self.name = name
+        self.columns = columns
+        for ours in columns:
+            if ours not in FIELDS and not _NUMBERED_REFERENCE.fullmatch(ours):
+                raise InputError(
+                    f"--map: '{ours}' is not a field of ours{nearest(ours, FIELDS)}. "
+                    f"Fields: {', '.join(FIELDS)}, reference_2 …; write ours=theirs"
+                )
+        self.checked: set[tuple[str, ...]] = set()
+
+    def row(self, number: int, record: Mapping[str, Any] | str, ordinal: int) -> Row:
+        """A case from one record; a string is a problem found while reading it."""
+        if isinstance(record, str):
+            return Row(number, None, record)
+        header = tuple(record)
+        if header not in self.checked:
+            problem = self._missing(header)
+            if problem and not self.checked and ordinal == 1:
+                raise InputError(f"{self.name}: {problem}")
+            if problem:
+                return Row(number, None, problem)
+            self.checked.add(header)
+        try:
+            return Row(number, self._case(number, record, ordinal))
+        except _RowProblem as problem:
+            return Row(number, None, str(problem))
+
+    def _missing(self, header: tuple[str, ...]) -> str | None:
+        for ours, theirs in {"candidate": "candidate", **self.columns}.items():
+            if theirs not in header:
+                listed = ", ".join(header[:12]) + (" …" if len(header) > 12 else "")
+                remedy = "" if ours in self.columns else "; name yours with --map candidate=COLUMN"
+                return f"no column '{theirs}'{nearest(theirs, header)}{remedy}. Columns found: {listed or 'none'}"
+        return None
+
+    def _case(self, number: int, record: Mapping[str, Any], ordinal: int) -> Case:
+        taken = {theirs: ours for ours, theirs in self.columns.items()}
+        texts: dict[str, str | None] = {}
+        references: list[tuple[int, str]] = []
+        extra: dict[str, Value] = {}
+        for column, value in record.items():
+            ours = taken.get(column, column if column not in self.columns else "")
+            numbered = _NUMBERED_REFERENCE.fullmatch(ours)
+            if ours == "reference" or numbered:
+                rank = int(numbered[1]) if numbered else 1
+                references += [(rank, text) for text in _texts(value, column) if text.strip()]
+            elif ours in FIELDS:
+                texts[ours] = _text(value, column)
+            else:
+                extra[column] = _plain(value)
+        identity = texts.get("id")
+        return Case(
+            id=identity.strip() if identity and identity.strip() else str(ordinal),
+            candidate=texts.get("candidate") or "",
+            references=tuple(text for _, text in sorted(references, key=lambda pair: pair[0])),
+            source=texts.get("source") or None,
+            image=texts.get("image") or None,
+            system=texts.get("system") or None,
+            extra=extra,
+            row=number,
+        )
+
+
+class _RowProblem(Exception):
+    """What is wrong with the row being built."""
+
+
+def _text(value: Any, column: str) -> str | None:
+    """A cell as text: numbers are written out, control characters become spaces, lists are refused."""
+    if value is None:
+        return None
+    if isinstance(value, bool | int | float):
+        value = str(value)
+    if not isinstance(value, str):
+        raise _RowProblem(f"column '{column}': expected text, found {type(value).__name__}")
+    if len(value) > MAX_CELL:
+        raise _RowProblem(f"column '{column}': {len(value):,} characters; the limit is {MAX_CELL:,}")
+    return value if value.isprintable() else value.translate(_CONTROL)
+
+
+def _texts(value: Any, column: str) -> list[str]:
+    many = value if isinstance(value, list) else [value]
+    return [text for one in many if (text := _text(one, column)) is not None]
+
+
+def _plain(value: Any) -> Value:
+    """A carried value as it came; nested JSON is kept as JSON text."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _open_text(path: str | Path, name: str) -> IO[str]:
+    """UTF-8 with or without a BOM; undecodable bytes arrive as lone surrogates and are named by row."""
+    try:
+        if str(path) == "-":
+            return io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", errors="surrogateescape", newline="")
+        return open(path, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
+
+
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")
+
+
+def _csv_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
+    csv.field_size_limit(2 * MAX_CELL)
+    with _open_text(path, name) as stream:
+        # A NUL is never part of a report; dropping it here keeps the csv module and every column safe.
+        lines = (line.replace("\0", " ") for line in stream)
+        reader = csv.reader(lines, delimiter="\t" if kind == "tsv" else ",")
+        header: list[str] | None = None
+        number = 0
+        while True:
+            number += 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                yield number, f"cannot be parsed ({error}); is a quote left open?"
+                continue
+            if header is None:
+                header = [cell.strip() for cell in cells]
+                twice = {h for h in header if header.count(h) > 1}
+                if twice:
+                    raise InputError(f"{name}: column '{sorted(twice)[0]}' stands twice in the header")
+                continue
+            if not cells:
+                number -= 1
+                continue
+            yield number, _csv_record(header, cells)
+
+
+def _csv_record(header: list[str], cells: list[str]) -> Mapping[str, Any] | str:
+    if len(cells) != len(header):
+        return f"{len(cells)} cells where the header has {len(header)} columns; is a comma or quote unescaped?"
+    for column, cell in zip(header, cells):
+        if _NOT_UTF8.search(cell):
+            return f"column '{column}': not UTF-8 (Latin-1?); save the file as UTF-8"
+    return dict(zip(header, cells))
+
+
+def _jsonl_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
+    with _open_text(path, name) as stream:
+        for number, line in enumerate(stream, 1):
+            if not line.strip():
+                continue
+            if _NOT_UTF8.search(line):
+                yield number, "not UTF-8 (Latin-1?); save the file as UTF-8"
+                continue
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                yield number, f"not JSON ({error}); the file needs one object a line"
+                continue
+            yield number, record if isinstance(record, dict) else f"expected an object, found {type(record).__name__}"
+
+
+def _parquet_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
+    from arro3.io import read_parquet
+
+    if str(path) == "-":
+        path_or_file: Any = io.BytesIO(sys.stdin.buffer.read())
+    else:
+        path_or_file = str(path)
+    try:
+        batches = read_parquet(path_or_file)
+        number = 0
+        for batch in batches:
+            columns = {n: batch.column(n).to_pylist() for n in batch.schema.names}
+            for values in zip(*columns.values()):
+                number += 1
+                yield number, dict(zip(columns, values))
+    except InputError:
+        raise
+    except Exception as error:  # arro3 raises its own types for a truncated or foreign file
+        raise InputError(f"{name}: not a readable Parquet file ({error}); was the download cut short?") from error
+
+
+def make_cases(
+    candidates: Sequence[str],
+    references: Sequence[str | Sequence[str]] | None = None,
+    *,
+    sources: Sequence[str] | None = None,
+    ids: Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
+) -> list[Case]:
+    """Cases from Python lists of equal length.
+
+    >>> make_cases(["Tubular adenoma."], ["Tubulovillous adenoma."])[0].reference
+    'Tubulovillous adenoma.'
+    """
+    given = {"references": references, "sources": sources, "ids": ids, "systems": systems}
+    for what, values in given.items():
+        if values is not None and len(values) != len(candidates):
+            raise InputError(f"{len(candidates)} candidates but {len(values)} {what}")
+    cases = []
+    for i, candidate in enumerate(candidates):
+        reference = references[i] if references is not None else ()
+        many = (reference,) if isinstance(reference, str) else tuple(reference)
+        cases.append(
+            Case(
+                id=ids[i] if ids is not None else str(i + 1),
+                candidate=candidate,
+                references=tuple(r for r in many if r.strip()),
+                source=sources[i] if sources is not None else None,
+                system=systems[i] if systems is not None else None,
+                row=i + 1,
+            )
+        )
+    return cases

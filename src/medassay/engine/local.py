@@ -1,0 +1,61 @@
+"""The local engine: batches of cases through each metric, kept in the store as they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from medassay.cases import Case, Row
+from medassay.engine.store import Store
+from medassay.metrics.base import Metric
+from medassay.scores import Result, Score
+
+BATCH = 1024
+"""Rows a batch: enough to sort by length and vectorise, small enough that a kill loses seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A row that has been through all metrics: its case and their scores, or what was wrong with it."""
+
+    row: Row
+    scores: dict[str, Score]
+
+
+def run(
+    rows: Iterable[Row], metrics: Sequence[Metric], store: Store | None = None, *, batch: int = BATCH
+) -> Iterator[list[Scored]]:
+    """Score a stream of rows, batch by batch, in order, in bounded memory."""
+    stream = iter(rows)
+    while chunk := list(islice(stream, batch)):
+        cases = [row.case for row in chunk if row.case is not None]
+        columns = {metric.name: iter(_through(metric, cases, store)) for metric in metrics}
+        yield [
+            Scored(row, {name: next(column) for name, column in columns.items()} if row.case is not None else {})
+            for row in chunk
+        ]
+
+
+def score_cases(cases: Sequence[Case], metrics: Sequence[Metric]) -> Result:
+    """Score cases held in memory."""
+    return Result(
+        cases=tuple(cases),
+        metrics=tuple(metrics),
+        scores={metric.name: _through(metric, cases, None) for metric in metrics},
+    )
+
+
+def _through(metric: Metric, cases: Sequence[Case], store: Store | None) -> list[Score]:
+    """Scores of all cases: from the store where it has them, measured and kept where not."""
+    if store is None:
+        return metric.score(cases)
+    scores = store.get(metric, cases)
+    missing = [i for i, score in enumerate(scores) if score is None]
+    if missing:
+        todo = [cases[i] for i in missing]
+        made = metric.score(todo)
+        store.put(metric, todo, made)
+        for i, score in zip(missing, made):
+            scores[i] = score
+    return [score for score in scores if score is not None]

@@ -1,0 +1,77 @@
+"""Results kept as they are made, so that an interrupted run goes on where it stopped.
+
+A store is one SQLite file. A score is filed under the hash of everything that makes it: the metric's
+signature and the content of the case fields it reads. Another setting, another version or another
+text is another key, so nothing stale can be found; the same command after a kill finds what is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from medassay.cases import Case
+from medassay.errors import MedassayError
+from medassay.metrics.base import Metric
+from medassay.scores import Score
+
+_CHUNK = 500
+"""Keys looked up in one statement; SQLite allows at least 999 variables."""
+
+
+class Store:
+    """Scores by content, on disk. Use as a context manager."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        try:
+            self.db = sqlite3.connect(self.path, timeout=60)
+            # WAL + NORMAL: a killed process loses nothing committed; a power cut at most the last batch.
+            self.db.execute("PRAGMA journal_mode=WAL")
+            self.db.execute("PRAGMA synchronous=NORMAL")
+            self.db.execute("CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, score TEXT) WITHOUT ROWID")
+        except sqlite3.Error as error:
+            raise MedassayError(
+                f"{self.path}: cannot keep results here ({error}). Delete the file if it is damaged, "
+                "choose a writable folder with --out or --store, or run with --no-store"
+            ) from error
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.db.close()
+
+    def get(self, metric: Metric, cases: Sequence[Case]) -> list[Score | None]:
+        """The stored score of each case, None where there is none yet."""
+        keys = [key(metric, case) for case in cases]
+        found: dict[bytes, str] = {}
+        for start in range(0, len(keys), _CHUNK):
+            some = keys[start : start + _CHUNK]
+            marks = ",".join("?" * len(some))
+            found.update(self.db.execute(f"SELECT key, score FROM scores WHERE key IN ({marks})", some))
+        return [Score.from_json(found[k]) if k in found else None for k in keys]
+
+    def put(self, metric: Metric, cases: Sequence[Case], scores: Sequence[Score]) -> None:
+        """Keep the scores; on return they survive a kill."""
+        rows = [(key(metric, case), score.to_json()) for case, score in zip(cases, scores)]
+        try:
+            with self.db:
+                self.db.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
+        except sqlite3.Error as error:
+            raise MedassayError(f"{self.path}: results could not be kept ({error}); is the disk full?") from error
+
+    def delete(self) -> None:
+        """Remove the file: the run it served is complete."""
+        self.db.close()
+        for suffix in ("", "-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
+
+def key(metric: Metric, case: Case) -> bytes:
+    """The content address of one metric's score of one case."""
+    hasher = hashlib.blake2b(str(metric.signature).encode(), digest_size=20)
+    hasher.update(case.digest(metric.needs))
+    return hasher.digest()

@@ -1,0 +1,45 @@
+"""What medassay raises when the person has to do something about it.
+
+A `MedassayError` is about the set-up or the input as a whole (an unknown metric, a missing
+column, a model that is not there): it stops the run and its text says what to do. Trouble
+with a single row is never raised across a batch; it becomes that row's *unscored* reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class MedassayError(Exception):
+    """Base of every error whose message is written for the user."""
+
+
+class InputError(MedassayError):
+    """The case file cannot be read as asked: names the file, row and column, and the remedy."""
+
+
+class UnknownName(MedassayError):
+    """A metric, option, column or role that does not exist, with the nearest that does."""
+
+
+class ModelError(MedassayError):
+    """A model is missing, broken or of the wrong kind; the text holds the command that fixes it."""
+
+
+class MissingExtra(MedassayError):
+    """A part that needs an optional dependency; the text holds the install command."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs the extra '{extra}': pip install 'medassay[{extra}]'")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?`, or nothing where no known name is close.
+
+    >>> nearest("rogue1", ["rouge1", "bleu"])
+    "; did you mean 'rouge1'?"
+    """
+    lower = {k.lower(): k for k in known}
+    close = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.55)
+    return f"; did you mean '{lower[close[0]]}'?" if close else ""

@@ -1,0 +1,1 @@
+"""Metrics, one file a family. `base` holds the contract, `registry` the names."""

@@ -1,0 +1,164 @@
+"""The contract of a metric.
+
+A metric is one subclass of `Metric` that fills `measure`: complete cases in (every needed field
+there, exactly one reference), one `Score` a case out. Everything that holds for all metrics (cases
+that lack a field, several references, a row that breaks) is dealt with here, once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from medassay import __version__
+from medassay.cases import Case
+from medassay.errors import MedassayError
+from medassay.scores import Score, Signature
+
+Floats = npt.NDArray[np.float64]
+
+
+class Metric(ABC):
+    """One way to turn a case into a number.
+
+    needs: the case fields it reads (`candidate`, `reference`, `source`, `image`, or a column's name).
+    parts: the components it reports beside the value, in column order.
+    bounds: lowest and highest possible value; None where there is no bound.
+    defined: where the number is defined (paper and section).
+    references: with several references, the `best` one's score counts, or the `mean` over them.
+    """
+
+    name: str
+    summary: ClassVar[str]
+    defined: ClassVar[str]
+    needs: frozenset[str] = frozenset({"candidate", "reference"})
+    parts: tuple[str, ...] = ()
+    higher_is_better: bool = True
+    bounds: tuple[float | None, float | None] = (0.0, 1.0)
+
+    def __init__(self, *, references: Literal["best", "mean"] = "best") -> None:
+        if references not in ("best", "mean"):
+            raise MedassayError(f"references: '{references}' is neither 'best' nor 'mean'")
+        self.references = references
+
+    @abstractmethod
+    def measure(self, cases: Sequence[Case]) -> list[Score]:
+        """Score complete cases: each has every needed field, and one reference if any is needed."""
+
+    def settings(self) -> Mapping[str, object]:
+        """Everything that changes the number, for the signature."""
+        return {}
+
+    @property
+    def signature(self) -> Signature:
+        """The line that names what made the number."""
+        settings = dict(self.settings())
+        if "reference" in self.needs:
+            settings["refs"] = self.references
+        return Signature.build(getattr(type(self), "name", self.name), settings, __version__)
+
+    def combine(self, sums: Floats, counts: Floats) -> Floats:
+        """The aggregate of sets of cases, from the summed statistics of each set.
+
+        sums: [..., k] statistics summed over a set; counts: [...] cases in it. The mean by default;
+        corpus-level metrics override it. Must be vectorised: bootstrap calls it on all resamples at once.
+        """
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean: Floats = sums[..., 0] / counts
+        return mean
+
+    def score(self, cases: Sequence[Case]) -> list[Score]:
+        """One score a case, same order, same length, always."""
+        scores: list[Score | None] = [self._lacking(case) for case in cases]
+        single: list[Case] = []
+        owner: list[int] = []
+        for i, case in enumerate(cases):
+            if scores[i] is not None:
+                continue
+            for one in _one_reference_each(case) if "reference" in self.needs else [case]:
+                single.append(one)
+                owner.append(i)
+        measured: dict[int, list[Score]] = {}
+        for i, score in zip(owner, self._isolated(single)):
+            measured.setdefault(i, []).append(score)
+        for i, many in measured.items():
+            scores[i] = many[0] if len(many) == 1 else self._over_references(many)
+        return [score for score in scores if score is not None]
+
+    def _lacking(self, case: Case) -> Score | None:
+        for need in sorted(self.needs):
+            if not case.has(need):
+                return Score.none("empty candidate" if need == "candidate" else f"no {need}")
+        return None
+
+    def _isolated(self, cases: Sequence[Case]) -> list[Score]:
+        """Measure all at once; where that breaks, one by one, so that one row never loses the others."""
+        if not cases:
+            return []
+        try:
+            scores = self.measure(cases)
+        except (MedassayError, MemoryError):
+            raise
+        except Exception as error:
+            if len(cases) == 1:
+                return [Score.none(f"{type(error).__name__}: {error}")]
+            return [score for case in cases for score in self._isolated([case])]
+        if len(scores) != len(cases):
+            raise MedassayError(f"metric '{self.name}' returned {len(scores)} scores for {len(cases)} cases")
+        return scores
+
+    def _over_references(self, scores: Sequence[Score]) -> Score:
+        """The best reference's score, or the mean over references (evidence from the best)."""
+        scored = [score for score in scores if score.value is not None]
+        if not scored:
+            return scores[0]
+        best = (max if self.higher_is_better else min)(scored, key=lambda score: score.value or 0.0)
+        if self.references == "best":
+            return best
+        return Score(
+            float(np.mean([score.value for score in scored])),
+            parts={p: float(np.mean([s.parts[p] for s in scored if p in s.parts])) for p in best.parts},
+            evidence=best.evidence,
+            statistics=tuple(np.mean([score.statistics for score in scored], axis=0).tolist()),
+        )
+
+
+def _one_reference_each(case: Case) -> list[Case]:
+    if len(case.references) == 1:
+        return [case]
+    return [replace(case, references=(reference,)) for reference in case.references]
+
+
+class Part(Metric):
+    """One component of another metric as a metric of its own: `rouge1.recall`, `bertscore_f`."""
+
+    summary = "one component of another metric"
+    defined = "as the metric it is taken from"
+
+    def __init__(self, whole: Metric, part: str, name: str | None = None) -> None:
+        super().__init__(references=whole.references)
+        self.whole = whole
+        self.part = part
+        self.name = name or f"{whole.name}.{part}"
+        self.needs = whole.needs
+        self.higher_is_better = whole.higher_is_better
+        self.bounds = whole.bounds
+
+    def settings(self) -> Mapping[str, object]:
+        return {"of": f"{self.whole.signature.name}.{self.part}", **self.whole.settings()}
+
+    def measure(self, cases: Sequence[Case]) -> list[Score]:
+        return [self._take(score) for score in self.whole.measure(cases)]
+
+    def _take(self, score: Score) -> Score:
+        if score.value is None:
+            return score
+        if self.part not in score.parts:
+            return Score.none(f"no {self.part}")
+        return Score(score.parts[self.part], evidence=score.evidence)
+

@@ -1,0 +1,173 @@
+"""Names to metrics.
+
+A request is a name (`rouge1`), a family (`rouge`), a name with settings (`hare(mode=paper)`), a part
+(`rouge1.recall`, short `rouge1_r`), a Python callable (`py:package.module:function`) or an ensemble
+(`z(mist,rouge1_r)`). Third parties register theirs under the entry-point group `medassay.metrics`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from medassay.errors import MedassayError, UnknownName, nearest
+from medassay.metrics.base import Metric, Part
+
+BUILT_IN: dict[str, str] = {
+    "rouge1": "medassay.metrics.lexical:Rouge1",
+    "rouge2": "medassay.metrics.lexical:Rouge2",
+    "rougeL": "medassay.metrics.lexical:RougeL",
+    "rougeLsum": "medassay.metrics.lexical:RougeLsum",
+    "bleu": "medassay.metrics.lexical:Bleu",
+    "chrf": "medassay.metrics.lexical:Chrf",
+    "meteor": "medassay.metrics.meteor:Meteor",
+    "levenshtein": "medassay.metrics.lexical:Levenshtein",
+}
+"""One line a metric: its name and its class, imported on first use."""
+
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "rouge": ("rouge1", "rouge2", "rougeL", "rougeLsum"),
+    "lexical": ("rouge1", "rouge2", "rougeL", "rougeLsum", "bleu", "chrf", "meteor", "levenshtein"),
+}
+
+DEFAULT = ("rouge1", "rouge2", "rougeL", "bleu", "chrf")
+"""What `medassay score` computes when nothing is asked for."""
+
+_SHORT = {"p": "precision", "r": "recall", "f": "f1"}
+_REQUEST = re.compile(r"(?P<name>[^()\s]+?)\s*(?:\((?P<inside>.*)\))?(?P<tail>(?:[._][A-Za-z0-9_]+)?)", re.S)
+
+
+def names() -> dict[str, str]:
+    """Every registered name and where its class lives, ours first."""
+    found = dict(BUILT_IN)
+    for entry in entry_points(group="medassay.metrics"):
+        found.setdefault(entry.name, entry.value)
+    return found
+
+
+def metric_class(name: str) -> type[Metric]:
+    """The class behind a registered name."""
+    known = names()
+    if name not in known:
+        everything = [*known, *FAMILIES]
+        raise UnknownName(f"no metric '{name}'{nearest(name, everything)} Known: {', '.join(sorted(everything))}")
+    module, _, attribute = known[name].partition(":")
+    try:
+        found: type[Metric] = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise MedassayError(f"metric '{name}' cannot be loaded from {known[name]}: {error}") from error
+    return found
+
+
+def load_metrics(requests: str | Iterable[str], **common: Any) -> list[Metric]:
+    """The metrics asked for, in order, each once. `common` settings go to those that know them.
+
+    >>> [metric.name for metric in load_metrics("rouge,rouge1_r")]
+    ['rouge1', 'rouge2', 'rougeL', 'rougeLsum', 'rouge1_r']
+    """
+    texts = split(requests) if isinstance(requests, str) else [t for r in requests for t in split(r)]
+    flat = [name for text in texts for name in FAMILIES.get(text, (text,))]
+    if not flat:
+        raise UnknownName("no metric named; `medassay metrics` lists them")
+    metrics: dict[str, Metric] = {}
+    for text in flat:
+        metric = load_metric(text, **common)
+        metrics.setdefault(metric.name, metric)
+    return list(metrics.values())
+
+
+def load_metric(request: str, **common: Any) -> Metric:
+    """The one metric that a request names."""
+    request = request.strip()
+    if request.startswith("py:"):
+        from medassay.metrics.callables import from_callable
+
+        return from_callable(request)
+    match = _REQUEST.fullmatch(request)
+    if match is None:
+        raise UnknownName(f"'{request}' is not a metric request; write name, name(key=value) or name.part")
+    name, inside, tail = match["name"], match["inside"], match["tail"]
+    if inside is None and name not in names():
+        whole, part = _as_part(name)
+        if whole is not None:
+            return Part(load_metric(whole, **common), part, name)
+    cls = metric_class(name)
+    metric = _construct(cls, name, inside, common)
+    if inside:
+        metric.name = f"{name}({','.join(split(inside))})"
+    return Part(metric, _SHORT.get(tail[1:], tail[1:]), metric.name + tail) if tail else metric
+
+
+def _as_part(name: str) -> tuple[str | None, str]:
+    """`rouge1_r` and `rouge1.recall` as (whole, part); (None, "") where they are no such thing."""
+    for separator in (".", "_"):
+        whole, _, part = name.rpartition(separator)
+        part = _SHORT.get(part, part)
+        if whole in names() and part in metric_class(whole).parts:
+            return whole, part
+    return None, ""
+
+
+def _construct(cls: type[Metric], name: str, inside: str | None, common: Mapping[str, Any]) -> Metric:
+    accepted = _accepted(cls)
+    given: dict[str, Any] = {k: v for k, v in common.items() if k in accepted and v is not None}
+    free: list[str] = []
+    for item in split(inside or ""):
+        key, equals, value = item.partition("=")
+        if not equals or "(" in key:
+            free.append(item)
+        elif key.strip() not in accepted:
+            raise UnknownName(
+                f"metric '{name}' has no setting '{key.strip()}'{nearest(key, accepted)} "
+                f"Settings: {', '.join(sorted(accepted)) or 'none'}"
+            )
+        else:
+            given[key.strip()] = _value(value.strip())
+    if free and "members" not in accepted:
+        raise UnknownName(f"metric '{name}': '{free[0]}' is not key=value")
+    if free:
+        given["members"] = tuple(free)
+    return cls(**given)
+
+
+def _accepted(cls: type[Metric]) -> set[str]:
+    accepted: set[str] = set()
+    for klass in cls.__mro__:
+        if "__init__" in vars(klass):
+            parameters = inspect.signature(klass.__init__).parameters.values()
+            accepted |= {p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+            if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+                break
+    return accepted - {"self"}
+
+
+def _value(text: str) -> str | bool | int | float | None:
+    words: dict[str, bool | None] = {"true": True, "yes": True, "false": False, "no": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def split(text: str) -> list[str]:
+    """Comma-separated requests; commas inside brackets belong to the request.
+
+    >>> split("rouge, hare(mode=paper,threshold=0.7)")
+    ['rouge', 'hare(mode=paper,threshold=0.7)']
+    """
+    parts, depth, start = [], 0, 0
+    for i, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    parts.append(text[start:].strip())
+    return [part for part in parts if part]

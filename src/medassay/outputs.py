@@ -1,0 +1,183 @@
+"""The scores file: one row a case, in input order, written as the run goes.
+
+Columns: `id`, `system` where given, the carried columns, `reference_key` (same references, same key),
+then for each metric `<metric>`, `<metric>.<part>` and `<metric>.unscored`. Signatures go to
+`<out>.meta.json`. The file appears under its name only when it is whole.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from medassay import __version__
+from medassay.cases import Case
+from medassay.errors import InputError, MedassayError
+from medassay.metrics.base import Metric
+from medassay.scores import Result, Score
+
+FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?")
+_PARQUET_ROWS = 20_000
+
+
+def flat(case: Case, scores: Mapping[str, Score], metrics: Sequence[Metric]) -> dict[str, Any]:
+    """One case as one flat record."""
+    record: dict[str, Any] = {"id": case.id}
+    if case.system is not None:
+        record["system"] = case.system
+    record.update(case.extra)
+    if case.references:
+        record["reference_key"] = case.digest(["reference"]).hex()[:12]
+    for metric in metrics:
+        score = scores[metric.name]
+        record[metric.name] = score.value
+        for part in metric.parts:
+            record[f"{metric.name}.{part}"] = score.parts.get(part)
+        record[f"{metric.name}.unscored"] = score.unscored
+    return record
+
+
+def guard(cell: str) -> str:
+    """A CSV cell that no spreadsheet will run as a formula; plain numbers stay as they are.
+
+    >>> guard("=cmd|' /C calc'!A0"), guard("-0.5")
+    ("'=cmd|' /C calc'!A0", '-0.5')
+    """
+    return "'" + cell if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
+
+
+class ScoresWriter:
+    """Writes records to `path` as they come; the finished file replaces the old one in one step."""
+
+    def __init__(self, path: Path, metrics: Sequence[Metric]) -> None:
+        self.path = path
+        self.metrics = metrics
+        self.suffix = path.suffix.lower()
+        if self.suffix not in FORMATS:
+            raise InputError(f"{path}: cannot write '{path.suffix}'; use one of {', '.join(FORMATS)}")
+        self.partial = path.with_name(path.name + ".partial")
+        try:
+            self.stream: IO[str] = open(self.partial, "w", encoding="utf-8", newline="")  # noqa: SIM115
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({error.strerror}); choose another --out") from error
+        self.columns: list[str] | None = None
+        self.csv = csv.writer(self.stream, delimiter="\t" if self.suffix == ".tsv" else ",", lineterminator="\n")
+
+    def __enter__(self) -> ScoresWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
+        self.stream.close()
+        if kind is not None:
+            self.partial.unlink(missing_ok=True)
+
+    def add(self, case: Case, scores: Mapping[str, Score]) -> None:
+        """Append one case."""
+        record = flat(case, scores, self.metrics)
+        if self.suffix in (".jsonl", ".parquet"):
+            self.stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+            return
+        if self.columns is None:
+            self.columns = list(record)
+            self.csv.writerow([guard(column) for column in self.columns])
+        unknown = [column for column in record if column not in self.columns]
+        if unknown:
+            raise InputError(
+                f"{self.path}: row {case.row} has a column '{unknown[0]}' that earlier rows do not; "
+                "write .jsonl or .parquet instead, or give every row the same columns"
+            )
+        self.csv.writerow([_cell(record.get(column)) for column in self.columns])
+
+    def finish(self, problems: Sequence[str] = (), settings: Mapping[str, Any] | None = None) -> None:
+        """Put the file in its place, and the signatures beside it."""
+        self.stream.close()
+        try:
+            if self.suffix == ".parquet":
+                _parquet(self.partial)
+            os.replace(self.partial, self.path)
+            meta = {
+                "medassay": __version__,
+                "signatures": {metric.name: str(metric.signature) for metric in self.metrics},
+                "higher_is_better": {metric.name: metric.higher_is_better for metric in self.metrics},
+                "settings": dict(settings or {}),
+                "problems": list(problems),
+            }
+            text = json.dumps(meta, ensure_ascii=False, indent=1) + "\n"
+            self.path.with_name(self.path.name + ".meta.json").write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise MedassayError(f"{self.path}: cannot be written ({error.strerror})") from error
+
+
+def write(result: Result, path: Path) -> None:
+    """Write a finished result."""
+    with ScoresWriter(path, result.metrics) as writer:
+        for i, case in enumerate(result.cases):
+            writer.add(case, {metric.name: result.scores[metric.name][i] for metric in result.metrics})
+        writer.finish()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return guard(value) if isinstance(value, str) else str(value)
+
+
+def _parquet(jsonl: Path) -> None:
+    """Turn the JSON lines at `jsonl` into Parquet, in place: one pass for the types, one to write."""
+    from arro3.core import Array, DataType, Field, RecordBatch, RecordBatchReader, Schema
+    from arro3.io import write_parquet
+
+    kinds: dict[str, set[type]] = {}
+    for record in _json_lines(jsonl):
+        for column, value in record.items():
+            kinds.setdefault(column, set()).update(() if value is None else (type(value),))
+    types = {column: _arrow_type(column, seen, DataType) for column, seen in kinds.items()}
+    as_text = {column for column, kind in types.items() if kind == DataType.utf8()}
+    schema = Schema([Field(column, kind, nullable=True) for column, kind in types.items()])
+
+    def batches() -> Iterator[Any]:
+        block: list[dict[str, Any]] = []
+        for record in _json_lines(jsonl):
+            block.append(record)
+            if len(block) == _PARQUET_ROWS:
+                yield arrays(block)
+                block = []
+        yield arrays(block)
+
+    def arrays(block: list[dict[str, Any]]) -> Any:
+        columns = []
+        for column, kind in types.items():
+            values = [record.get(column) for record in block]
+            if column in as_text:
+                values = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+            columns.append(Array(values, type=kind))
+        return RecordBatch.from_arrays(columns, schema=schema)
+
+    target = jsonl.with_name(jsonl.name + ".parquet")
+    write_parquet(RecordBatchReader.from_batches(schema, batches()), str(target))
+    os.replace(target, jsonl)
+
+
+def _arrow_type(column: str, seen: set[type], data_type: Any) -> Any:
+    """Numbers stay numbers; a column of mixed types is text."""
+    if seen == {bool}:
+        return data_type.bool()
+    if seen == {int}:
+        return data_type.int64()
+    if seen and seen <= {int, float}:
+        return data_type.float64()
+    return data_type.utf8() if seen or column.endswith(".unscored") else data_type.float64()
+
+
+def _json_lines(path: Path) -> Iterable[dict[str, Any]]:
+    with open(path, encoding="utf-8") as stream:
+        for line in stream:
+            yield json.loads(line)

@@ -1,0 +1,137 @@
+"""The one training loop: AdamW, warm-up and linear decay, bf16 on CUDA, averaged weights, seeds."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+Batch = TypeVar("Batch")
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How long and how fast: `rate` for encoder layers, `head_rate` for what starts from random numbers.
+
+    `layer_decay` multiplies the rate once per layer downwards (1 leaves all equal); `average` is the
+    decay of the running mean of weights that is kept in the end (0 keeps the last weights).
+    """
+
+    epochs: int = 8
+    rate: float = 2e-4
+    head_rate: float = 1e-3
+    batch: int = 32
+    warmup: float = 0.1
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    layer_decay: float = 1.0
+    average: float = 0.0
+    seed: int = 0
+
+
+def set_seed(seed: int) -> None:
+    """Seed Python, NumPy and torch."""
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def pick_device() -> torch.device:
+    """CUDA where there is one, else the processor."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _groups(model: nn.Module, plan: Schedule) -> list[dict[str, object]]:
+    """Parameter groups: encoder layers by depth, the rest at the head's rate; no decay on norms and biases."""
+    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+    encoder = getattr(model, "encoder", None)
+    depth = len(encoder.upper.layers) if encoder is not None and hasattr(encoder, "upper") else 0
+    for name, weight in model.named_parameters():
+        if not weight.requires_grad:
+            continue
+        rate = plan.rate if name.startswith("encoder.") else plan.head_rate
+        if plan.layer_decay != 1.0 and name.startswith("encoder."):
+            parts = name.split(".")
+            below = depth - 1 - int(parts[3]) if parts[1] == "upper" else depth
+            rate *= plan.layer_decay**below
+        decay = plan.weight_decay if weight.ndim > 1 else 0.0
+        groups.setdefault((rate, decay), []).append(weight)
+    return [{"params": w, "lr": rate, "weight_decay": decay} for (rate, decay), w in groups.items()]
+
+
+def fit(
+    model: nn.Module,
+    batches: Callable[[int], Sequence[Batch]],
+    loss_of: Callable[[Batch], Tensor],
+    plan: Schedule,
+    after_epoch: Callable[[int], None] | None = None,
+) -> list[float]:
+    """Train `model` in place on `batches(epoch)`; returns the mean loss of each epoch.
+
+    `loss_of` gives the loss of one batch and may call the model as it likes. The running mean of the
+    weights, when asked for, replaces the last weights at the end.
+    """
+    optimiser = torch.optim.AdamW(_groups(model, plan), betas=(0.9, 0.98), eps=1e-6)
+    bases = [group["lr"] for group in optimiser.param_groups]
+    trained = [w for w in model.parameters() if w.requires_grad]
+    mean = [w.detach().clone() for w in trained] if plan.average else []
+    cuda = trained[0].is_cuda
+    step, losses, total = 0, [], 0
+    for epoch in range(plan.epochs):
+        model.train()
+        items = batches(epoch)
+        total = total or max(1, len(items) * plan.epochs)
+        summed = torch.zeros((), device=trained[0].device)
+        for item in items:
+            warm = max(1.0, plan.warmup * total)
+            factor = min((step + 1) / warm, max(0.0, (total - step) / max(1.0, total - warm)))
+            for group, base in zip(optimiser.param_groups, bases):
+                group["lr"] = base * factor
+            with torch.autocast("cuda", torch.bfloat16, enabled=cuda):
+                loss = loss_of(item)
+            loss.backward()
+            nn.utils.clip_grad_norm_(trained, plan.clip)
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+            if mean:
+                keep = min(plan.average, (step + 1) / (step + 10))
+                torch._foreach_lerp_(mean, [w.detach() for w in trained], 1 - keep)
+            summed += loss.detach()
+            step += 1
+        losses.append(float(summed) / max(1, len(items)))
+        if sys.stderr.isatty():
+            print(f"epoch {epoch + 1}/{plan.epochs}  loss {losses[-1]:.4f}", file=sys.stderr)
+        if after_epoch is not None:
+            after_epoch(epoch)
+    for weight, kept in zip(trained, mean):
+        weight.data.copy_(kept)
+    model.eval()
+    return losses
+
+
+def buckets(lengths: Sequence[int], batch: int, seed: int, pool: int = 24) -> list[list[int]]:
+    """Indices in batches of like length: shuffled, sorted inside pools of `pool` batches, shuffled again."""
+    order = list(range(len(lengths)))
+    shuffler = random.Random(seed)
+    shuffler.shuffle(order)
+    groups = []
+    for start in range(0, len(order), batch * pool):
+        chunk = sorted(order[start : start + batch * pool], key=lambda i: lengths[i])
+        groups += [chunk[i : i + batch] for i in range(0, len(chunk), batch)]
+    shuffler.shuffle(groups)
+    return groups
+
+
+def padded(rows: Sequence[Sequence[int]], device: torch.device, fill: int = 0) -> Tensor:
+    """Rows of integers as one tensor, short ones filled up with `fill`."""
+    width = max(len(row) for row in rows)
+    table = np.full((len(rows), width), fill, np.int64)
+    for i, row in enumerate(rows):
+        table[i, : len(row)] = row
+    return torch.from_numpy(table).to(device, non_blocking=True)

@@ -1,0 +1,231 @@
+"""Entities: a token classifier over BIO labels, trained on annotated segments and on a teacher's labels.
+
+A word is scored at its first piece; `medassay.models.decoding` turns word scores into spans, here for
+the held-out figures and at run time alike.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from medassay.models.decoding import ENTITY_TYPES, WordSpan, bio_labels, decode_spans
+from medassay.training.annotation import Segment
+from medassay.training.bert import Encoder, load_encoder
+from medassay.training.loop import Schedule, buckets, fit, padded, pick_device, set_seed
+
+IGNORED = -100
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A tokenised text: piece ids with the frame tokens, and its words.
+
+    `first` is the piece index of each word's first piece, `spans` its characters. `labels` (gold) or
+    `soft` (a teacher's probabilities [words, labels]) say what to learn; `weight` scales the loss.
+    """
+
+    ids: list[int]
+    first: list[int]
+    spans: list[tuple[int, int]]
+    labels: list[int] | None = None
+    soft: NDArray[np.float16] | None = None
+    weight: float = 1.0
+
+
+def words_of(tokenizer: Any, text: str, limit: int = 510) -> Words:
+    """Pieces and words of `text`; a word is a piece that does not continue the one before (no `##`)."""
+    encoding = tokenizer.encode(text)
+    first: list[int] = []
+    spans: list[tuple[int, int]] = []
+    for i, (token, (start, end), special) in enumerate(
+        zip(encoding.tokens, encoding.offsets, encoding.special_tokens_mask)
+    ):
+        if special:
+            continue
+        if token.startswith("##") and spans:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            first.append(i)
+            spans.append((start, end))
+    ids = list(encoding.ids)
+    if len(ids) > limit + 2:
+        ids = [*ids[: limit + 1], ids[-1]]
+        spans = spans[: sum(i <= limit for i in first)]
+        first = first[: len(spans)]
+    return Words(ids, first, spans)
+
+
+def with_gold(words: Words, segment: Segment, labels: Sequence[str]) -> Words:
+    """`words` with a BIO label each; an entity covers every word it shares a character with."""
+    number = {name: i for i, name in enumerate(labels)}
+    gold = [0] * len(words.spans)
+    for entity in segment.entities:
+        if f"B-{entity.type}" not in number:
+            continue
+        inside = [i for i, (s, e) in enumerate(words.spans) if s < entity.end and e > entity.start]
+        for i in inside:
+            gold[i] = number[f"I-{entity.type}"]
+        if inside:
+            gold[inside[0]] = number[f"B-{entity.type}"]
+    return replace(words, labels=gold, weight=segment.weight)
+
+
+class EntityModel(nn.Module):
+    """Encoder and one linear layer from hidden state to label scores."""
+
+    def __init__(self, encoder: Encoder, labels: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.dropout = nn.Dropout(dropout)
+        self.head = nn.Linear(encoder.size, labels)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        hidden = self.encoder(ids, mask, torch.zeros_like(ids))
+        return self.head(self.dropout(hidden))  # type: ignore[no-any-return]
+
+
+def _joined(a: Words, b: Words) -> Words:
+    """Two texts as one window, so that the model meets windows of several sentences."""
+    shift = len(a.ids) - 2
+    if a.labels is None or b.labels is None:
+        return a
+    return Words(
+        [*a.ids[:-1], *b.ids[1:]],
+        [*a.first, *(i + shift for i in b.first)],
+        [*a.spans, *b.spans],
+        [*a.labels, *b.labels],
+        None,
+        (a.weight + b.weight) / 2,
+    )
+
+
+def _loss(model: EntityModel, items: Sequence[Words], soft_weight: float) -> Tensor:
+    """Cross-entropy over words, against the gold label or the teacher's distribution."""
+    device = model.head.weight.device
+    ids = padded([w.ids for w in items], device)
+    logits = model(ids, (ids != 0).long()).float()
+    width = logits.shape[1]
+    rows = np.concatenate([np.asarray(w.first) + i * width for i, w in enumerate(items)])
+    chosen = logits.reshape(-1, logits.shape[2])[torch.from_numpy(rows).to(device)]
+    count = logits.shape[2]
+    targets, weights = [], []
+    for w in items:
+        if w.soft is not None:
+            targets.append(w.soft.astype(np.float32))
+            weights.append(np.full(len(w.first), soft_weight * w.weight, np.float32))
+        else:
+            targets.append(np.eye(count, dtype=np.float32)[w.labels])
+            weights.append(np.full(len(w.first), w.weight, np.float32))
+    target = torch.from_numpy(np.concatenate(targets)).to(device)
+    weight = torch.from_numpy(np.concatenate(weights)).to(device)
+    losses = -(target * F.log_softmax(chosen, -1)).sum(-1)
+    return (losses * weight).sum() / weight.sum()
+
+
+def fit_entities(
+    model: EntityModel,
+    gold: Sequence[Words],
+    plan: Schedule,
+    taught: Sequence[Words] = (),
+    join: float = 0.3,
+    soft_weight: float = 1.0,
+    gold_repeat: int = 1,
+) -> list[float]:
+    """Train on gold words and, where given, on words `taught` by other models."""
+
+    def batches(epoch: int) -> list[list[Words]]:
+        shuffler = random.Random(plan.seed * 1009 + epoch)
+        items = list(gold) * gold_repeat
+        shuffler.shuffle(items)
+        joined: list[Words] = []
+        while items:
+            a = items.pop()
+            if items and shuffler.random() < join and len(a.ids) + len(items[-1].ids) < 500:
+                a = _joined(a, items.pop())
+            joined.append(a)
+        joined += taught
+        lengths = [len(w.ids) for w in joined]
+        return [[joined[i] for i in group] for group in buckets(lengths, plan.batch, plan.seed + epoch)]
+
+    return fit(model, batches, lambda items: _loss(model, items, soft_weight), plan)
+
+
+def predict_logits(model: EntityModel, texts: Sequence[Words], batch: int = 128) -> list[NDArray[np.float32]]:
+    """Label scores [words, labels] of each text, in order."""
+    device = model.head.weight.device
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i].ids))
+    out: list[NDArray[np.float32]] = [np.zeros((0, 1), np.float32)] * len(texts)
+    model.eval()
+    with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda"):
+        for start in range(0, len(order), batch):
+            chunk = order[start : start + batch]
+            ids = padded([texts[i].ids for i in chunk], device)
+            logits = model(ids, (ids != 0).long()).float().cpu().numpy()
+            for row, i in enumerate(chunk):
+                out[i] = logits[row, texts[i].first]
+    return out
+
+
+def char_spans(words: Words, spans: Sequence[WordSpan]) -> set[tuple[int, int, str]]:
+    """Word spans as (start, end, type) in characters."""
+    return {(words.spans[s.first][0], words.spans[s.last][1], s.type) for s in spans}
+
+
+def span_f1(
+    gold: Sequence[set[tuple[int, int, str]]],
+    found: Sequence[set[tuple[int, int, str]]],
+    types: Sequence[str] = ENTITY_TYPES,
+) -> dict[str, float]:
+    """Strict precision, recall and F1 (0–1, higher is better): same characters and same type."""
+    hit = made = there = 0
+    for g, f in zip(gold, found):
+        g = {x for x in g if x[2] in types}
+        f = {x for x in f if x[2] in types}
+        hit, made, there = hit + len(g & f), made + len(f), there + len(g)
+    precision, recall = hit / max(1, made), hit / max(1, there)
+    return {"precision": precision, "recall": recall, "f1": 2 * hit / max(1, made + there)}
+
+
+def gold_spans(segment: Segment) -> set[tuple[int, int, str]]:
+    """The annotated entities as (start, end, type)."""
+    return {(e.start, e.end, e.type) for e in segment.entities}
+
+
+def train_ner(
+    train: Sequence[Segment],
+    base: str | Path,
+    plan: Schedule,
+    shared: int = -1,
+    tokenizer_file: Path | None = None,
+    join: float = 0.3,
+    device: torch.device | None = None,
+) -> tuple[EntityModel, Any]:
+    """Train an entity model from `base` on `train`; returns the model and its tokenizer."""
+    from tokenizers import Tokenizer
+
+    set_seed(plan.seed)
+    tokenizer = Tokenizer.from_file(str(tokenizer_file or Path(base) / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    labels = bio_labels()
+    gold = [with_gold(words_of(tokenizer, s.text), s, labels) for s in train]
+    model = EntityModel(load_encoder(base, shared), len(labels)).to(device or pick_device())
+    fit_entities(model, gold, plan, join=join)
+    return model, tokenizer
+
+
+def evaluate_ner(model: EntityModel, tokenizer: Any, test: Sequence[Segment]) -> list[list[WordSpan]]:
+    """Decoded entities of each test segment."""
+    labels = bio_labels()
+    logits = predict_logits(model, [words_of(tokenizer, s.text) for s in test])
+    return [decode_spans(x, labels) for x in logits]
