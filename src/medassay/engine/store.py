@@ -73,5 +73,6 @@ class Store:
 def key(metric: Metric, case: Case) -> bytes:
     """The content address of one metric's score of one case."""
     hasher = hashlib.blake2b(str(metric.signature).encode(), digest_size=20)
+    hasher.update(b"evidence" if metric.with_evidence else b"value")
     hasher.update(case.digest(metric.needs))
     return hasher.digest()

@@ -40,6 +40,8 @@ class Metric(ABC):
     parts: tuple[str, ...] = ()
     higher_is_better: bool = True
     bounds: tuple[float | None, float | None] = (0.0, 1.0)
+    with_evidence: bool = False
+    """Whether evidence that costs time is wanted; whoever draws it turns it on."""
 
     def __init__(self, *, references: Literal["best", "mean"] = "best") -> None:
         if references not in ("best", "mean"):

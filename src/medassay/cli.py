@@ -1,0 +1,172 @@
+"""The command line: parse, call, print.
+
+Exit codes: 0 done; 1 done, but some rows of the input had problems (they are named, the others' results
+are kept); 2 stopped, nothing usable was made; 130 interrupted (the same command continues).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from medassay.errors import InputError, MedassayError
+
+app = typer.Typer(
+    name="medassay",
+    help="Judge machine-written medical text. For research and quality assurance, not for clinical decisions.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+_SHOWN = 8
+"""Problems printed in full; the rest are counted (with --out all of them stand in the meta file)."""
+
+Cases = Annotated[str, typer.Argument(help="Case file: .csv, .tsv, .jsonl, .parquet, or - for standard input.")]
+Metrics = Annotated[str, typer.Option(help="Comma-separated; `medassay metrics` lists them.")]
+Map = Annotated[str, typer.Option("--map", help="Other column names: candidate=generated,reference=gt.")]
+Format = Annotated[str | None, typer.Option(help="csv, tsv, jsonl or parquet, where the name does not say.")]
+Seed = Annotated[int, typer.Option(help="Seed of the resampling.")]
+
+
+@app.command()
+def score(
+    cases: Cases,
+    metrics: Metrics = "",
+    models: Annotated[str, typer.Option(help="embedded, paper, or a folder or file of models.")] = "embedded",
+    out: Annotated[Path | None, typer.Option(help="Scores file: .csv, .tsv, .jsonl or .parquet.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Report page to write (.html).")] = None,
+    map_: Map = "",
+    format: Format = None,
+    references: Annotated[str, typer.Option(help="Several references a case: best or mean.")] = "best",
+    by: Annotated[str | None, typer.Option(help="Column to group the summary by; default: system.")] = None,
+    cluster: Annotated[str, typer.Option(help="Resample by reference, none, or a column.")] = "reference",
+    resamples: Annotated[int, typer.Option(help="Bootstrap resamples; 0 for no intervals.")] = 1000,
+    seed: Seed = 1,
+    strict: Annotated[bool, typer.Option(help="Stop at the first row with a problem.")] = False,
+    store: Annotated[Path | None, typer.Option(help="Lasting store of results, shared by runs.")] = None,
+    no_store: Annotated[bool, typer.Option("--no-store", help="Keep nothing for a later resume.")] = False,
+) -> None:
+    """Score a file of cases; print a summary, write scores and a report page."""
+    from rich.console import Console
+
+    from medassay.engine.job import Job
+    from medassay.metrics.registry import DEFAULT, load_metrics
+    from medassay.report.terminal import print_summary
+
+    loaded = load_metrics(metrics or ",".join(DEFAULT), models=models, references=references)
+    job = Job(
+        cases=cases,
+        metrics=loaded,
+        columns=_mapping(map_),
+        format=format,
+        out=out,
+        page=report,
+        by=by,
+        cluster=cluster,
+        resamples=resamples,
+        seed=seed,
+        strict=strict,
+        store=store,
+        keep=not no_store,
+    )
+    outcome = job.run()
+    print_summary(Console(), outcome.aggregates)
+    for path, what in ((out, "scores"), (report, "report")):
+        if path is not None:
+            say(f"{what} written to {path}")
+    for problem in outcome.problems[:_SHOWN]:
+        say(f"{cases}, {problem}")
+    if len(outcome.problems) > _SHOWN:
+        say(f"… and {len(outcome.problems) - _SHOWN} more rows with problems")
+    raise typer.Exit(1 if outcome.problems else 0)
+
+
+@app.command()
+def compare(
+    scores: Annotated[Path, typer.Argument(help="Scores file with several systems.")],
+    by: Annotated[str, typer.Option(help="Column that tells the systems apart.")] = "system",
+    item: Annotated[str | None, typer.Option(help="Column that tells which rows belong together.")] = None,
+    metrics: Metrics = "",
+    resamples: Annotated[int, typer.Option(help="Resamples and randomisations.")] = 10_000,
+    seed: Seed = 1,
+) -> None:
+    """Which system is better, and is the difference more than chance?"""
+    from rich.console import Console
+
+    from medassay.report.terminal import print_comparison
+    from medassay.study.significance import compare_file
+
+    wanted = [name.strip() for name in metrics.split(",") if name.strip()] or None
+    comparison = compare_file(scores, by=by, item=item, metrics=wanted, resamples=resamples, seed=seed)
+    print_comparison(Console(), comparison)
+
+
+@app.command("metrics")
+def metrics_command(
+    name: Annotated[str | None, typer.Argument(help="A metric, for its card.")] = None,
+) -> None:
+    """List the metrics, or print one metric's card."""
+    from rich.console import Console
+
+    from medassay.metrics.registry import metric_class, names
+    from medassay.report.terminal import print_metric_card, print_metric_list
+
+    if name is None:
+        print_metric_list(Console(), [(known, metric_class(known)) for known in names()])
+    else:
+        print_metric_card(Console(), name, metric_class(name))
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the scores and the report page.")] = Path("demo-out"),
+) -> None:
+    """Score the bundled examples and write a report page."""
+    from medassay.examples import run_demo
+
+    raise typer.Exit(run_demo(out))
+
+
+def _mapping(text: str) -> dict[str, str]:
+    """`candidate=generated,reference=gt` as a dictionary."""
+    pairs: dict[str, str] = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        ours, equals, theirs = item.partition("=")
+        if not equals or not ours.strip() or not theirs.strip():
+            raise InputError(f"--map: '{item}' is not ours=theirs, as in candidate=generated")
+        pairs[ours.strip()] = theirs.strip()
+    return pairs
+
+
+def say(message: str) -> None:
+    """One line to standard error; control characters of hostile text are shown, not sent to the terminal."""
+    printable = "".join(c if c.isprintable() or c == "\n" else "�" for c in message)
+    print(f"medassay: {printable}", file=sys.stderr)
+
+
+def main() -> NoReturn:
+    """Entry point: errors meant for people become one line and an exit code."""
+    try:
+        code: Any = app(standalone_mode=False)
+    except MedassayError as error:
+        say(str(error))
+        sys.exit(2)
+    except typer.Exit as stop:
+        sys.exit(stop.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        say("interrupted; the same command continues where it stopped")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # a usage error of the parser
+            say(f"{error.format_message()} (see medassay --help)")
+            sys.exit(2)
+        raise
+    sys.exit(code if isinstance(code, int) else 0)

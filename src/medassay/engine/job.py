@@ -1,0 +1,143 @@
+"""A whole run as the command line does it: read, score, keep, write, summarise.
+
+Rows stream through; what stays in memory are the numbers for the summary and, where a page is
+wanted, the cases it shows.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ContextManager
+
+from medassay.cases import Row, read_cases
+from medassay.engine.local import Scored, run
+from medassay.engine.store import Store
+from medassay.errors import InputError
+from medassay.metrics.base import Metric
+from medassay.outputs import ScoresWriter
+
+if TYPE_CHECKING:
+    from medassay.report.page import PageWriter
+    from medassay.study.summary import Aggregate, Tally
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to: the summary, and the rows that had problems."""
+
+    aggregates: Sequence[Aggregate]
+    problems: Sequence[str]
+
+
+@dataclass
+class Job:
+    """One `medassay score` command."""
+
+    cases: str
+    metrics: Sequence[Metric]
+    columns: Mapping[str, str] = field(default_factory=dict)
+    format: str | None = None
+    out: Path | None = None
+    page: Path | None = None
+    by: str | None = None
+    cluster: str = "reference"
+    resamples: int = 1000
+    seed: int = 1
+    strict: bool = False
+    store: Path | None = None
+    keep: bool = True
+
+    def run(self) -> Outcome:
+        """Do it."""
+        from medassay.report.page import PageWriter
+        from medassay.study.summary import Tally, summarise
+
+        self._check_writable()
+        tally = Tally(self.metrics, by=self.by, cluster=self.cluster)
+        page = PageWriter(self.metrics) if self.page else None
+        for metric in self.metrics:
+            metric.with_evidence = metric.with_evidence or page is not None
+        problems: list[str] = []
+        with self._open_store() as store:
+            with self._writer() as writer:
+                for batch in self._progress(run(self._rows(), self.metrics, store)):
+                    self._take(batch, tally, writer, page, problems)
+                if tally.rows == 0:
+                    raise InputError(f"{self.cases}: no usable row. First problem: {problems[0]}")
+                if writer is not None:
+                    writer.finish(problems, {"references": self.metrics[0].references, "seed": self.seed})
+            aggregates = summarise(tally, resamples=self.resamples, seed=self.seed)
+            if page is not None and self.page is not None:
+                page.write(self.page, aggregates)
+            if store is not None and self.store is None:
+                store.delete()
+        return Outcome(aggregates, problems)
+
+    def _rows(self) -> Iterator[Row]:
+        return read_cases(self.cases, self.columns, format=self.format, strict=self.strict)
+
+    def _take(
+        self,
+        batch: Sequence[Scored],
+        tally: Tally,
+        writer: ScoresWriter | None,
+        page: PageWriter | None,
+        problems: list[str],
+    ) -> None:
+        for scored in batch:
+            case = scored.row.case
+            if case is None:
+                problems.append(f"row {scored.row.number}: {scored.row.problem}")
+                continue
+            if not case.has("candidate"):
+                column = self.columns.get("candidate", "candidate")
+                problems.append(f"row {case.row}: column '{column}' is empty; the case is unscored")
+                if self.strict:
+                    raise InputError(f"{self.cases}, {problems[-1]}")
+            tally.add(case, scored.scores)
+            if writer is not None:
+                writer.add(case, scored.scores)
+            if page is not None:
+                page.add(case, scored.scores)
+
+    def _check_writable(self) -> None:
+        for path in (self.out, self.page):
+            if path is not None and not path.resolve().parent.is_dir():
+                raise InputError(f"{path}: the folder {path.resolve().parent} does not exist; create it first")
+            if path is not None and path.is_dir():
+                raise InputError(f"{path}: is a folder; name a file in it")
+
+    def _writer(self) -> ContextManager[ScoresWriter | None]:
+        return ScoresWriter(self.out, self.metrics) if self.out else nullcontext()
+
+    @contextmanager
+    def _open_store(self) -> Iterator[Store | None]:
+        """The lasting store if one is named, else a file beside the output that goes when the run is whole."""
+        path = self.store
+        if path is None and self.keep and (self.out or self.page) is not None:
+            target = self.out or self.page
+            path = target.with_name(target.name + ".resume") if target is not None else None
+        if path is None:
+            yield None
+            return
+        with Store(path) as store:
+            yield store
+
+    def _progress(self, batches: Iterator[list[Scored]]) -> Iterator[list[Scored]]:
+        """A bar on a terminal, silence in a pipe."""
+        if not sys.stderr.isatty():
+            yield from batches
+            return
+        from rich.console import Console
+        from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("scoring"), MofNCompleteColumn(), TextColumn("cases"), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("scoring", total=None)
+            for batch in batches:
+                bar.advance(task, len(batch))
+                yield batch

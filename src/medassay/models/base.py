@@ -1,0 +1,95 @@
+"""What a model of each role offers, whatever it runs on.
+
+`models.load(role, spec)` gives one of these: from the embedded set (ONNX Runtime, no torch), a local
+folder or a hub name (extra `hf`). Batching, windows and caches live in this room and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Matrix = npt.NDArray[np.float32]
+
+ENTITY_TYPES = ("site", "diagnosis", "descriptor", "marker", "modifier", "finding", "grade")
+HARE_TYPES = ("site", "diagnosis", "descriptor", "marker", "modifier")
+ASSERTIONS = ("present", "absent", "possible")
+RELATION_TYPES = {
+    ("marker", "modifier"): "marker_modifier",
+    ("diagnosis", "descriptor"): "diagnosis_descriptor",
+    ("diagnosis", "grade"): "diagnosis_grade",
+    ("finding", "grade"): "finding_grade",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A typed stretch of a text; `start` and `end` are characters of the text as given."""
+
+    start: int
+    end: int
+    type: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A relation between two spans of one text, by their indices."""
+
+    head: int
+    tail: int
+    type: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the relation model says of one text: an assertion for each span, and the links."""
+
+    assertions: tuple[tuple[str, float], ...]
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """An estimate of the expert's 0–5 score, with the interval that holds it nine times in ten."""
+
+    score: float
+    low: float
+    high: float
+
+
+class Encoder(Protocol):
+    """Roles `encoder` and `align`: texts to unit vectors."""
+
+    name: str
+
+    def embed(self, texts: Sequence[str]) -> Matrix: ...
+
+
+class EntityModel(Protocol):
+    """Role `ner`."""
+
+    name: str
+
+    def spans(self, texts: Sequence[str]) -> list[list[Span]]: ...
+
+
+class RelationModel(Protocol):
+    """Role `re`: assertions and relations of given spans."""
+
+    name: str
+
+    def read(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Reading]: ...
+
+
+class ExpertModel(Protocol):
+    """Role `expert`: (reference, candidate) pairs to judgements."""
+
+    name: str
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]: ...

@@ -1,0 +1,210 @@
+"""From trained modules to the embedded set: ONNX graphs with 8-bit weights, a tokenizer, a manifest.
+
+Weights are stored as int8 with one scale per output channel (per row of the word table) and turned
+back into float32 by a DequantizeLinear node when the graph is loaded; arithmetic stays float32. The
+files' layout is described in `medassay/models/embedded/FORMAT.md`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from numpy.typing import NDArray
+from onnx import helper, numpy_helper
+from torch import Tensor, nn
+
+from medassay.training.bert import SplitEncoder
+from medassay.training.expert import ExpertModel
+from medassay.training.ner import EntityModel
+from medassay.training.relations import RelationModel
+
+OPSET = 17
+SMALLEST = 2048
+"""Tensors with fewer numbers stay float32: they cost nothing and norms and biases need the precision."""
+
+
+class _Ner(nn.Module):
+    def __init__(self, model: EntityModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        return self.model.head(self.model.encoder.upper(hidden, mask))  # type: ignore[no-any-return]
+
+
+class _Relations(nn.Module):
+    def __init__(self, model: RelationModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, hidden: Tensor, mask: Tensor, tags: Tensor, *places: Tensor) -> tuple[Tensor, Tensor]:
+        return self.model.read(hidden, mask, tags, *places)
+
+
+class _Embedding(nn.Module):
+    def __init__(self, encoder: SplitEncoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        seen = self.encoder.upper(hidden, mask)
+        kept = mask[:, :, None].to(seen.dtype)
+        mean = (seen * kept).sum(1) / kept.sum(1)
+        return mean / mean.norm(dim=-1, keepdim=True).clamp(min=1e-9)
+
+
+class _Expert(nn.Module):
+    def __init__(self, model: ExpertModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        return self.model.judge(self.model.encoder.upper(hidden, mask), mask)
+
+
+def quantise(weights: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Whole numbers −127…127 and one scale per slice along `axis`, such that whole × scale ≈ weights."""
+    other = tuple(i for i in range(weights.ndim) if i != axis)
+    scale = np.abs(weights).max(axis=other) / 127.0
+    scale = np.where(scale > 0, scale, 1.0).astype(np.float32)
+    shape = [1] * weights.ndim
+    shape[axis] = -1
+    whole = np.clip(np.rint(weights / scale.reshape(shape)), -127, 127).astype(np.int8)
+    return whole, scale
+
+
+def store_int8(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Replace every large float32 initialiser by int8 + scale + DequantizeLinear."""
+    graph = model.graph
+    gathered = {node.input[0] for node in graph.node if node.op_type == "Gather"}
+    kept, added, nodes = [], [], []
+    for tensor in graph.initializer:
+        values = numpy_helper.to_array(tensor)
+        if values.dtype != np.float32 or values.ndim < 2 or values.size < SMALLEST:
+            kept.append(tensor)
+            continue
+        # Tables are read by row; a matrix product x·W has its output channels in the last axis.
+        axis = 0 if tensor.name in gathered else values.ndim - 1
+        whole, scale = quantise(values, axis)
+        name = tensor.name
+        zero = np.zeros(scale.shape, np.int8)
+        added += [
+            numpy_helper.from_array(whole, f"{name}.int8"),
+            numpy_helper.from_array(scale, f"{name}.scale"),
+            numpy_helper.from_array(zero, f"{name}.zero"),
+        ]
+        inputs = [f"{name}.int8", f"{name}.scale", f"{name}.zero"]
+        nodes.append(helper.make_node("DequantizeLinear", inputs, [name], name=f"{name}.dequantize", axis=axis))
+    rest = list(graph.node)
+    del graph.initializer[:]
+    graph.initializer.extend(kept + added)
+    del graph.node[:]
+    graph.node.extend(nodes + rest)
+    onnx.checker.check_model(model)
+    return model
+
+
+def _graph(
+    module: nn.Module,
+    example: Sequence[Tensor],
+    inputs: Mapping[str, Mapping[int, str]],
+    outputs: Mapping[str, Mapping[int, str]],
+    path: Path,
+) -> None:
+    module.eval().cpu()
+    torch.onnx.export(
+        module,
+        tuple(example),
+        str(path),
+        input_names=list(inputs),
+        output_names=list(outputs),
+        dynamic_axes={name: dict(axes) for name, axes in {**inputs, **outputs}.items()},
+        opset_version=OPSET,
+        do_constant_folding=True,
+        dynamo=False,
+    )
+    model = store_int8(onnx.load(str(path)))
+    for node in model.graph.node:
+        node.doc_string = ""
+    path.write_bytes(model.SerializeToString(deterministic=True))
+
+
+_TOKENS = {0: "rows", 1: "length"}
+
+
+def _example(size: int) -> tuple[Tensor, Tensor]:
+    mask = torch.ones(2, 7, dtype=torch.long)
+    mask[1, 5:] = 0
+    return torch.randn(2, 7, size), mask
+
+
+def export_trunk(encoder: SplitEncoder, folder: Path) -> None:
+    """trunk.onnx: ids, mask, sides → hidden [rows, length, size]."""
+    ids = torch.randint(1000, 2000, (2, 7))
+    mask = torch.ones_like(ids)
+    names = {"ids": _TOKENS, "mask": _TOKENS, "sides": _TOKENS}
+    _graph(encoder.trunk, (ids, mask, torch.zeros_like(ids)), names, {"hidden": _TOKENS}, folder / "trunk.onnx")
+
+
+def export_ner(model: EntityModel, folder: Path) -> None:
+    """ner.onnx: hidden, mask → logits [rows, length, labels]."""
+    names = {"hidden": _TOKENS, "mask": _TOKENS}
+    _graph(_Ner(model), _example(model.encoder.size), names, {"logits": _TOKENS}, folder / "ner.onnx")
+
+
+def export_relations(model: RelationModel, folder: Path) -> None:
+    """relations.onnx: hidden, mask, tags and places of entities and pairs → related [pairs], assertion."""
+    tags = torch.tensor([[0, 1, 2, 0, 3, 0, 0], [0, 1, 0, 3, 4, 0, 0]])
+    row, first = torch.tensor([0, 0, 1, 1]), torch.tensor([1, 4, 1, 3])
+    last, head = torch.tensor([2, 4, 1, 4]), torch.tensor([0, 2, 1])
+    tail = torch.tensor([1, 3, 0])
+    entity, pair = {0: "entities"}, {0: "pairs"}
+    names = {"hidden": _TOKENS, "mask": _TOKENS, "tags": _TOKENS, "row": entity, "first": entity, "last": entity}
+    _graph(
+        _Relations(model),
+        (*_example(model.encoder.size), tags, row, first, last, head, tail),
+        {**names, "head": pair, "tail": pair},
+        {"related": pair, "assertion": entity},
+        folder / "relations.onnx",
+    )
+
+
+def export_embedding(encoder: SplitEncoder, path: Path) -> None:
+    """encoder.onnx or align.onnx: hidden, mask → embedding [rows, size], unit length."""
+    names = {"hidden": _TOKENS, "mask": _TOKENS}
+    _graph(_Embedding(encoder), _example(encoder.size), names, {"embedding": {0: "rows"}}, path)
+
+
+def export_expert(model: ExpertModel, folder: Path) -> None:
+    """expert.onnx: hidden, mask → bins [rows, 11], verdict [rows, 3], both before softmax."""
+    names = {"hidden": _TOKENS, "mask": _TOKENS}
+    outputs = {"bins": {0: "rows"}, "verdict": {0: "rows"}}
+    _graph(_Expert(model), _example(model.encoder.size), names, outputs, folder / "expert.onnx")
+
+
+def write_tokenizer(source: Path, folder: Path) -> None:
+    """tokenizer.json without truncation or padding: windows are the runtime's business."""
+    content: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
+    content["truncation"] = None
+    content["padding"] = None
+    (folder / "tokenizer.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+
+
+def write_manifest(folder: Path, name: str, roles: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    """manifest.json: what each file is (hash, bytes, licence, source) and what each role needs."""
+    files = []
+    for path in sorted([*folder.glob("*.onnx"), folder / "tokenizer.json"]):
+        content = path.read_bytes()
+        files.append(
+            {"name": path.name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), **origin}
+        )
+    manifest = {"schema": 1, "set": name, "files": files, "roles": dict(roles)}
+    text = json.dumps(manifest, indent=1, ensure_ascii=False)
+    (folder / "manifest.json").write_text(text + "\n", encoding="utf-8")
