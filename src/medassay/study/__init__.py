@@ -1,0 +1,1 @@
+"""What scores say about systems and metrics: summaries, intervals, significance, correlation."""
