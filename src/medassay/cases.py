@@ -126,7 +126,9 @@ def _kind(path: str | Path) -> str:
     if str(path) == "-":
         return "csv" if _peek_stdin() != "{" else "jsonl"
     suffix = Path(path).suffix.lower().lstrip(".")
-    return {"ndjson": "jsonl", "json": "jsonl", "pq": "parquet", "tab": "tsv", "txt": "tsv"}.get(suffix, suffix)
+    return {"ndjson": "jsonl", "json": "jsonl", "pq": "parquet", "tab": "tsv", "txt": "tsv"}.get(
+        suffix, suffix
+    )
 
 
 def _peek_stdin() -> str:
@@ -275,7 +277,9 @@ def _csv_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[int, 
 
 def _csv_record(header: list[str], cells: list[str]) -> Mapping[str, Any] | str:
     if len(cells) != len(header):
-        return f"{len(cells)} cells where the header has {len(header)} columns; is a comma or quote unescaped?"
+        return (
+            f"{len(cells)} cells where the header has {len(header)} columns; is a comma or quote unescaped?"
+        )
     for column, cell in zip(header, cells):
         if _NOT_UTF8.search(cell):
             return f"column '{column}': not UTF-8 (Latin-1?); save the file as UTF-8"
@@ -295,7 +299,10 @@ def _jsonl_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[int
             except (ValueError, RecursionError) as error:
                 yield number, f"not JSON ({error}); the file needs one object a line"
                 continue
-            yield number, record if isinstance(record, dict) else f"expected an object, found {type(record).__name__}"
+            yield (
+                number,
+                record if isinstance(record, dict) else f"expected an object, found {type(record).__name__}",
+            )
 
 
 def _parquet_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
@@ -316,7 +323,9 @@ def _parquet_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[i
     except InputError:
         raise
     except Exception as error:  # arro3 raises its own types for a truncated or foreign file
-        raise InputError(f"{name}: not a readable Parquet file ({error}); was the download cut short?") from error
+        raise InputError(
+            f"{name}: not a readable Parquet file ({error}); was the download cut short?"
+        ) from error
 
 
 def make_cases(

@@ -69,7 +69,9 @@ class ScoresWriter:
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror}); choose another --out") from error
         self.columns: list[str] | None = None
-        self.csv = csv.writer(self.stream, delimiter="\t" if self.suffix == ".tsv" else ",", lineterminator="\n")
+        self.csv = csv.writer(
+            self.stream, delimiter="\t" if self.suffix == ".tsv" else ",", lineterminator="\n"
+        )
 
     def __enter__(self) -> ScoresWriter:
         return self
@@ -157,7 +159,10 @@ def _parquet(jsonl: Path) -> None:
         for column, kind in types.items():
             values = [record.get(column) for record in block]
             if column in as_text:
-                values = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+                values = [
+                    value if value is None or isinstance(value, str) else json.dumps(value)
+                    for value in values
+                ]
             columns.append(Array(values, type=kind))
         return RecordBatch.from_arrays(columns, schema=schema)
 

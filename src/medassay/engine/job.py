@@ -57,7 +57,7 @@ class Job:
         from medassay.study.summary import Tally, summarise
 
         self._check_writable()
-        tally = Tally(self.metrics, by=self.by, cluster=self.cluster)
+        tally = Tally(self.metrics, by=self.by or "system", cluster=self.cluster)
         page = PageWriter(self.metrics) if self.page else None
         for metric in self.metrics:
             metric.with_evidence = metric.with_evidence or page is not None
@@ -66,7 +66,7 @@ class Job:
             with self._writer() as writer:
                 for batch in self._progress(run(self._rows(), self.metrics, store)):
                     self._take(batch, tally, writer, page, problems)
-                if tally.rows == 0:
+                if tally.count == 0:
                     raise InputError(f"{self.cases}: no usable row. First problem: {problems[0]}")
                 if writer is not None:
                     writer.finish(problems, {"references": self.metrics[0].references, "seed": self.seed})
@@ -107,7 +107,9 @@ class Job:
     def _check_writable(self) -> None:
         for path in (self.out, self.page):
             if path is not None and not path.resolve().parent.is_dir():
-                raise InputError(f"{path}: the folder {path.resolve().parent} does not exist; create it first")
+                raise InputError(
+                    f"{path}: the folder {path.resolve().parent} does not exist; create it first"
+                )
             if path is not None and path.is_dir():
                 raise InputError(f"{path}: is a folder; name a file in it")
 
@@ -135,7 +137,13 @@ class Job:
         from rich.console import Console
         from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        columns = (SpinnerColumn(), TextColumn("scoring"), MofNCompleteColumn(), TextColumn("cases"), TimeElapsedColumn())
+        columns = (
+            SpinnerColumn(),
+            TextColumn("scoring"),
+            MofNCompleteColumn(),
+            TextColumn("cases"),
+            TimeElapsedColumn(),
+        )
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("scoring", total=None)
             for batch in batches:

@@ -163,4 +163,3 @@ class Part(Metric):
         if self.part not in score.parts:
             return Score.none(f"no {self.part}")
         return Score(score.parts[self.part], evidence=score.evidence)
-

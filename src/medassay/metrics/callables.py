@@ -35,7 +35,9 @@ class CallableMetric(Metric):
         parameters = list(inspect.signature(function).parameters)
         self.batch = parameters[:1] == ["cases"]
         required = [
-            p.name for p in inspect.signature(function).parameters.values() if p.default is inspect.Parameter.empty
+            p.name
+            for p in inspect.signature(function).parameters.values()
+            if p.default is inspect.Parameter.empty
         ]
         self.needs = frozenset({"candidate", "reference"} if self.batch else required)
 

@@ -54,7 +54,9 @@ def metric_class(name: str) -> type[Metric]:
     known = names()
     if name not in known:
         everything = [*known, *FAMILIES]
-        raise UnknownName(f"no metric '{name}'{nearest(name, everything)} Known: {', '.join(sorted(everything))}")
+        raise UnknownName(
+            f"no metric '{name}'{nearest(name, everything)} Known: {', '.join(sorted(everything))}"
+        )
     module, _, attribute = known[name].partition(":")
     try:
         found: type[Metric] = getattr(import_module(module), attribute)

@@ -1,0 +1,175 @@
+"""The embedded set on disk: its manifest, its files checked, its graphs opened with ONNX Runtime."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medassay.errors import ModelError
+from medassay.models.base import Matrix
+from medassay.models.tokens import CLS, SEP, Tokenizer, batches, pad
+
+HOME = Path(__file__).parent / "embedded"
+SCHEMA = 1
+BUDGET = 4096
+"""Padded tokens a batch: fills the cores, stays far under a gigabyte."""
+
+_CACHE_BYTES = 96 * 2**20
+_REINSTALL = "pip install --force-reinstall medassay"
+
+
+class ModelSet:
+    """A folder of ONNX graphs with a `manifest.json` (see FORMAT.md there)."""
+
+    def __init__(self, folder: Path = HOME) -> None:
+        self.folder = folder
+        try:
+            self.manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ModelError(
+                f"{folder}: no manifest.json, so no model set. Restore it: {_REINSTALL}"
+            ) from None
+        except ValueError as error:
+            raise ModelError(
+                f"{folder / 'manifest.json'}: not JSON ({error}). Restore it: {_REINSTALL}"
+            ) from error
+        if self.manifest.get("schema") != SCHEMA:
+            raise ModelError(
+                f"{folder}: model set of schema {self.manifest.get('schema')}, this version reads {SCHEMA}; "
+                "install the matching medassay"
+            )
+        self.sessions: dict[str, Any] = {}
+        self.hidden_cache: OrderedDict[tuple[int, ...], Matrix] = OrderedDict()
+        self.hidden_bytes = 0
+
+    @property
+    def name(self) -> str:
+        """The set's name, as in signatures: `embedded-1`."""
+        return str(self.manifest["set"])
+
+    def role(self, role: str) -> Mapping[str, Any]:
+        """The settings of a role."""
+        roles: Mapping[str, Mapping[str, Any]] = self.manifest["roles"]
+        if role not in roles:
+            raise ModelError(f"{self.folder}: no model for the role '{role}'; it has {', '.join(roles)}")
+        return roles[role]
+
+    def problem(self, entry: Mapping[str, Any]) -> str | None:
+        """What is wrong with a file of the set: missing, or another content than the manifest says."""
+        path = self.folder / entry["name"]
+        if not path.is_file():
+            return "missing"
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        return (
+            None
+            if digest == entry["sha256"]
+            else f"wrong hash {digest[:12]}…, expected {entry['sha256'][:12]}…"
+        )
+
+    def file(self, name: str) -> Path:
+        """The path of a file of the set, after its hash has been checked."""
+        entry = next((e for e in self.manifest["files"] if e["name"] == name), None)
+        if entry is None:
+            raise ModelError(f"{self.folder}: the manifest does not list '{name}'. Restore it: {_REINSTALL}")
+        problem = self.problem(entry)
+        if problem:
+            raise ModelError(f"{self.folder / name}: {problem}. Restore it: {_REINSTALL}")
+        return self.folder / name
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer that all roles share."""
+        return Tokenizer(self.file("tokenizer.json"))
+
+    def run(self, graph: str, feeds: Mapping[str, Any]) -> list[Any]:
+        """All outputs of one graph."""
+        if graph not in self.sessions:
+            self.sessions[graph] = open_session(self.file(graph))
+        outputs: list[Any] = self.sessions[graph].run(None, dict(feeds))
+        return outputs
+
+    def hidden(
+        self, rows: Sequence[tuple[int, ...]], sides: Sequence[Sequence[int]] | None = None
+    ) -> list[Matrix]:
+        """The trunk's states of each row of ids (frame tokens included), computed once a row."""
+        found: list[Matrix | None] = [None if sides else self._recall(row) for row in rows]
+        todo = [i for i, one in enumerate(found) if one is None]
+        for batch in batches([len(rows[i]) for i in todo], BUDGET):
+            some = [todo[i] for i in batch]
+            ids = pad([rows[i] for i in some])
+            mask = pad([[1] * len(rows[i]) for i in some])
+            side = pad([sides[i] for i in some]) if sides else np.zeros_like(ids)
+            states = self.run("trunk.onnx", {"ids": ids, "mask": mask, "sides": side})[0]
+            for k, i in enumerate(some):
+                found[i] = states[k, : len(rows[i])]
+                if not sides:
+                    self._remember(rows[i], states[k, : len(rows[i])].copy())
+        return [one for one in found if one is not None]
+
+    def _recall(self, row: tuple[int, ...]) -> Matrix | None:
+        states = self.hidden_cache.get(row)
+        if states is not None:
+            self.hidden_cache.move_to_end(row)
+        return states
+
+    def _remember(self, row: tuple[int, ...], states: Matrix) -> None:
+        if row in self.hidden_cache:
+            return
+        self.hidden_cache[row] = states
+        self.hidden_bytes += states.nbytes
+        while self.hidden_bytes > _CACHE_BYTES:
+            self.hidden_bytes -= self.hidden_cache.popitem(last=False)[1].nbytes
+
+
+def framed(ids: Sequence[int]) -> tuple[int, ...]:
+    """Ids with the frame tokens around them."""
+    return (CLS, *ids, SEP)
+
+
+def stack(states: Sequence[Matrix]) -> tuple[Matrix, Any]:
+    """States of several rows as one padded array, and its mask."""
+    width = max(len(one) for one in states)
+    hidden = np.zeros((len(states), width, states[0].shape[1]), np.float32)
+    mask = np.zeros((len(states), width), np.int64)
+    for i, one in enumerate(states):
+        hidden[i, : len(one)] = one
+        mask[i, : len(one)] = 1
+    return hidden, mask
+
+
+def threads() -> int:
+    """Cores this process may use (`MEDASSAY_THREADS` overrides)."""
+    asked = os.environ.get("MEDASSAY_THREADS", "")
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def open_session(path: Path) -> Any:
+    """An ONNX Runtime session on the CPU."""
+    try:
+        import onnxruntime as ort
+    except ImportError as error:
+        raise ModelError(
+            f"onnxruntime is not installed or broken ({error}): pip install onnxruntime"
+        ) from error
+    if "CPUExecutionProvider" not in ort.get_available_providers():
+        raise ModelError("onnxruntime has no CPU provider here: pip install --force-reinstall onnxruntime")
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads()
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # Weights are stored as int8 and unfolded to float once, at load, not in every run.
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
+    try:
+        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime raises a type of its own for each kind of broken file
+        raise ModelError(f"{path}: not a graph that ONNX Runtime can open ({error})") from error

@@ -1,0 +1,95 @@
+"""Which model serves a role: `embedded`, `paper`, a folder, a hub name, or a file that says so by role."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, overload
+
+from medassay.errors import ModelError, UnknownName, nearest
+from medassay.models.base import Encoder, EntityModel, ExpertModel, RelationModel
+from medassay.models.graphs import HOME, ModelSet
+
+ROLES = ("encoder", "ner", "re", "align", "expert")
+
+PAPER = {
+    "encoder": "UFNLP/gatortronS",
+    "ner": "knowlab-research/HARE-NER",
+    "re": "knowlab-research/HARE-RE",
+    "align": "knowlab-research/HARE-alignment",
+}
+"""The papers' own models, on the hub; other roles have none and stay embedded."""
+
+
+@overload
+def load(role: Literal["encoder", "align"], spec: str = ...) -> Encoder: ...
+@overload
+def load(role: Literal["ner"], spec: str = ...) -> EntityModel: ...
+@overload
+def load(role: Literal["re"], spec: str = ...) -> RelationModel: ...
+@overload
+def load(role: Literal["expert"], spec: str = ...) -> ExpertModel: ...
+def load(role: str, spec: str = "embedded") -> Any:
+    """The model for a role; loaded once a process."""
+    if role not in ROLES:
+        raise UnknownName(f"no model role '{role}'{nearest(role, ROLES)} Roles: {', '.join(ROLES)}")
+    return _load(role, resolve(role, spec))
+
+
+def resolve(role: str, spec: str) -> str:
+    """The one source that a specification means for a role: `embedded`, a folder, or a hub name."""
+    if spec == "paper":
+        return PAPER.get(role, "embedded")
+    path = Path(spec)
+    if path.suffix in (".toml", ".json"):
+        return resolve(role, _from_file(path, role))
+    if path.is_dir() and (path / role).is_dir():
+        return str(path / role)
+    return spec
+
+
+def _from_file(path: Path, role: str) -> str:
+    """A models file: `ner = "folder or hub name"`, a line a role; a role left out is embedded."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        table = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except (OSError, ValueError) as error:
+        raise ModelError(
+            f'{path}: not a models file ({error}); write lines such as ner = "folder"'
+        ) from error
+    unknown = [name for name in table if name not in ROLES]
+    if unknown:
+        raise UnknownName(f"{path}: no model role '{unknown[0]}'{nearest(unknown[0], ROLES)}")
+    return str(table.get(role, "embedded"))
+
+
+@lru_cache(maxsize=16)
+def _load(role: str, source: str) -> Any:
+    folder = HOME if source == "embedded" else Path(source)
+    if (folder / "manifest.json").is_file() or source == "embedded":
+        return _embedded(role, model_set(folder))
+    from medassay.models.hub import load_hub
+
+    return load_hub(role, source)
+
+
+@lru_cache(maxsize=4)
+def model_set(folder: Path = HOME) -> ModelSet:
+    """A model set, opened once a process: its graphs and caches are shared by all roles."""
+    return ModelSet(folder)
+
+
+def _embedded(role: str, models: ModelSet) -> Any:
+    from medassay.models.roles import EmbeddedEncoder, EmbeddedExpert, EmbeddedNer, EmbeddedRelations
+
+    makers: dict[str, Callable[[], Any]] = {
+        "encoder": lambda: EmbeddedEncoder(models, "encoder"),
+        "align": lambda: EmbeddedEncoder(models, "align"),
+        "ner": lambda: EmbeddedNer(models),
+        "re": lambda: EmbeddedRelations(models),
+        "expert": lambda: EmbeddedExpert(models),
+    }
+    return makers[role]()

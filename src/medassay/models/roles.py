@@ -1,0 +1,280 @@
+"""The roles of the embedded set: encoder and align, ner, re, expert."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from medassay.models.base import Judgement, Link, Matrix, Reading, Span
+from medassay.models.decoding import bio_transitions, decode_spans
+from medassay.models.graphs import BUDGET, ModelSet, framed, stack
+from medassay.models.pairs import diagnosis_first, join_pair
+from medassay.models.tokens import CLS, SEP, Tokens, Window, batches, sentence_windows
+
+READ_WINDOW = 126
+"""Word pieces a reading window: a few sentences, as in training; with frame tokens 128."""
+
+_CACHED_TEXTS = 20_000
+
+
+class EmbeddedEncoder:
+    """Roles `encoder` and `align`: unit vectors; each distinct text is encoded once."""
+
+    def __init__(self, models: ModelSet, role: str) -> None:
+        self.models = models
+        self.settings = models.role(role)
+        self.name = f"{models.name}/{role}"
+        self.cache: OrderedDict[str, Matrix] = OrderedDict()
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """Unit vectors [texts, size]. A long text is the mean of its windows, weighted by their tokens."""
+        fresh = [text for text in dict.fromkeys(texts) if text not in self.cache]
+        made = dict(zip(fresh, self._encode(fresh)))
+        rows = [made[text] if text in made else self.cache[text] for text in texts]
+        self.cache.update(made)
+        while len(self.cache) > _CACHED_TEXTS:
+            self.cache.popitem(last=False)
+        return np.stack(rows) if rows else np.zeros((0, int(self.settings["size"])), np.float32)
+
+    def _encode(self, texts: Sequence[str]) -> list[Matrix]:
+        limit = int(self.settings["max_tokens"]) - 2
+        tokens = self.models.tokenizer(texts)
+        windows = [
+            Window(t, first, min(first + limit, len(one)), 0, 0)
+            for t, one in enumerate(tokens)
+            for first in range(0, max(len(one), 1), limit)
+        ]
+        sums = np.zeros((len(texts), int(self.settings["size"])), np.float64)
+        for batch in batches([len(w) + 2 for w in windows], BUDGET):
+            some = [windows[i] for i in batch]
+            states = self.models.hidden([framed(tokens[w.text].ids[w.first : w.last]) for w in some])
+            hidden, mask = stack(states)
+            vectors = self.models.run(self.settings["graph"], {"hidden": hidden, "mask": mask})[0]
+            for window, vector in zip(some, vectors):
+                sums[window.text] += vector.astype(np.float64) * (len(window) + 2)
+        norms = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
+        return list((sums / norms).astype(np.float32))
+
+
+class EmbeddedNer:
+    """Role `ner`: typed spans with a confidence, by constrained Viterbi over words."""
+
+    def __init__(self, models: ModelSet) -> None:
+        self.models = models
+        self.settings = models.role("ner")
+        self.name = f"{models.name}/ner"
+        self.labels: list[str] = list(self.settings["labels"])
+        self.transitions = bio_transitions(self.labels)
+
+    def spans(self, texts: Sequence[str]) -> list[list[Span]]:
+        """The entities of each text, in text order, never overlapping."""
+        tokens = self.models.tokenizer(texts)
+        windows = reading_windows(texts, tokens)
+        found: list[list[Span]] = [[] for _ in texts]
+        for batch in batches([len(w) + 2 for w in windows], BUDGET):
+            some = [windows[i] for i in batch]
+            states = self.models.hidden([framed(tokens[w.text].ids[w.first : w.last]) for w in some])
+            hidden, mask = stack(states)
+            logits = self.models.run(self.settings["graph"], {"hidden": hidden, "mask": mask})[0]
+            for window, scores in zip(some, logits):
+                found[window.text] += self._decode(window, tokens[window.text], scores)
+        return [apart(spans) for spans in found]
+
+    def _decode(self, window: Window, tokens: Tokens, scores: Matrix) -> list[Span]:
+        words = _words(tokens, window)
+        at_first = np.array([first - window.first + 1 for first, _ in words], np.int64)
+        spans = []
+        for span in decode_spans(
+            scores[at_first], self.labels, self.transitions, float(self.settings["temperature"])
+        ):
+            first, last = words[span.first][0], words[span.last][1]
+            if window.owned_first <= first < window.owned_last:
+                start, end = tokens.offsets[first][0], tokens.offsets[last][1]
+                spans.append(Span(start, end, span.type, span.score))
+        return spans
+
+
+class EmbeddedRelations:
+    """Role `re`: assertions and relations of given spans, all pairs of a window in one pass."""
+
+    def __init__(self, models: ModelSet) -> None:
+        self.models = models
+        self.settings = models.role("re")
+        self.name = f"{models.name}/re"
+        self.tags = {tag: i for i, tag in enumerate(self.settings["tags"])}
+        self.pairs = {(head, tail) for head, tail in self.settings["pairs"]}
+
+    def read(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Reading]:
+        """Relations join spans of one window (a few sentences); every span gets an assertion."""
+        tokens = self.models.tokenizer(texts)
+        windows = reading_windows(texts, tokens)
+        placed = [_placed(window, tokens[window.text], spans[window.text]) for window in windows]
+        asked = [i for i, inside in enumerate(placed) if inside]
+        assertions = [[("present", 0.0)] * len(some) for some in spans]
+        links: list[list[Link]] = [[] for _ in texts]
+        for batch in batches([len(windows[i]) + 2 for i in asked], BUDGET):
+            some = [asked[i] for i in batch]
+            self._ask([windows[i] for i in some], [placed[i] for i in some], tokens, spans, assertions, links)
+        return [Reading(tuple(a), tuple(sorted(k, key=_by_place))) for a, k in zip(assertions, links)]
+
+    def _ask(
+        self,
+        windows: Sequence[Window],
+        placed: Sequence[list[tuple[int, int, int]]],
+        tokens: Sequence[Tokens],
+        spans: Sequence[Sequence[Span]],
+        assertions: list[list[tuple[str, float]]],
+        links: list[list[Link]],
+    ) -> None:
+        states = self.models.hidden([framed(tokens[w.text].ids[w.first : w.last]) for w in windows])
+        hidden, mask = stack(states)
+        tags = np.zeros(mask.shape, np.int64)
+        entities: list[tuple[int, int, int, int]] = []
+        heads: list[int] = []
+        tails: list[int] = []
+        for row, (window, inside) in enumerate(zip(windows, placed)):
+            base = len(entities)
+            kinds = []
+            for span, first, last in inside:
+                kind = spans[window.text][span].type
+                kinds.append(kind)
+                tags[row, first : last + 1] = self.tags.get(f"I-{kind}", 0)
+                tags[row, first] = self.tags.get(f"B-{kind}", 0)
+                entities.append((row, first, last, span))
+            for i, head in enumerate(kinds):
+                for j, tail in enumerate(kinds):
+                    if (head, tail) in self.pairs:
+                        heads.append(base + i)
+                        tails.append(base + j)
+        table = np.array(entities, np.int64)
+        feeds = {
+            "hidden": hidden,
+            "mask": mask,
+            "tags": tags,
+            "row": table[:, 0],
+            "first": table[:, 1],
+            "last": table[:, 2],
+            # The graph wants at least one pair; a dummy's answer is never looked at.
+            "head": np.array(heads or [0], np.int64),
+            "tail": np.array(tails or [0], np.int64),
+        }
+        related, asserted = self.models.run(self.settings["graph"], feeds)
+        self._keep(windows, entities, heads, tails, related, asserted, spans, assertions, links)
+
+    def _keep(
+        self,
+        windows: Sequence[Window],
+        entities: Sequence[tuple[int, int, int, int]],
+        heads: Sequence[int],
+        tails: Sequence[int],
+        related: Any,
+        asserted: Any,
+        spans: Sequence[Sequence[Span]],
+        assertions: list[list[tuple[str, float]]],
+        links: list[list[Link]],
+    ) -> None:
+        names = self.settings["assertions"]
+        probabilities = softmax(asserted)
+        for (row, _, _, span), chances in zip(entities, probabilities):
+            best = int(chances.argmax())
+            assertions[windows[row].text][span] = (names[best], float(chances[best]))
+        chance = 1.0 / (1.0 + np.exp(-np.asarray(related, np.float64)))
+        for head, tail, p in zip(heads, tails, chance):
+            if p >= self.settings["threshold"]:
+                text = windows[entities[head][0]].text
+                i, j = entities[head][3], entities[tail][3]
+                links[text].append(Link(i, j, f"{spans[text][i].type}_{spans[text][j].type}", float(p)))
+
+
+class EmbeddedExpert:
+    """Role `expert`: a cross-encoder's estimate of the expert's 0–5 score of a candidate."""
+
+    def __init__(self, models: ModelSet) -> None:
+        self.models = models
+        self.settings = models.role("expert")
+        self.name = f"{models.name}/expert"
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]:
+        """(reference, candidate) pairs to judgements; each distinct pair is judged once."""
+        distinct = list(dict.fromkeys(pairs))
+        texts = list(dict.fromkeys(text for pair in distinct for text in pair))
+        tokens = dict(zip(texts, self.models.tokenizer([diagnosis_first(text) for text in texts])))
+        limit = int(self.settings["max_tokens"])
+        joined = [join_pair(tokens[r].ids, tokens[c].ids, CLS, SEP, limit) for r, c in distinct]
+        made: dict[tuple[str, str], Judgement] = {}
+        for batch in batches([len(ids) for ids, _ in joined], BUDGET):
+            rows = [tuple(joined[i][0]) for i in batch]
+            hidden, mask = stack(self.models.hidden(rows, [joined[i][1] for i in batch]))
+            bins, _ = self.models.run(self.settings["graph"], {"hidden": hidden, "mask": mask})
+            for i, chances in zip(batch, softmax(bins)):
+                made[distinct[i]] = self._judgement(chances)
+        return [made[pair] for pair in pairs]
+
+    def _judgement(self, chances: Matrix) -> Judgement:
+        bins = np.asarray(self.settings["bins"], np.float64)
+        raw = float(chances @ bins)
+        spread = float(np.sqrt(max(float(chances @ (bins - raw) ** 2), 0.0)))
+        calibration, interval = self.settings["calibration"], self.settings["interval"]
+        score = min(max(calibration["slope"] * raw + calibration["shift"], 0.0), 5.0)
+        half = interval["scaled_half_width"] * max(interval["floor"], spread)
+        return Judgement(score, max(score - half, 0.0), min(score + half, 5.0))
+
+
+def reading_windows(texts: Sequence[str], tokens: Sequence[Tokens]) -> list[Window]:
+    """The windows that ner and re share, so that the trunk runs once for both."""
+    return [w for i, one in enumerate(tokens) for w in sentence_windows(texts[i], one, i, READ_WINDOW)]
+
+
+def softmax(logits: Any) -> Matrix:
+    """Probabilities over the last axis."""
+    shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    chances: Matrix = (shifted / shifted.sum(axis=-1, keepdims=True)).astype(np.float64)
+    return chances
+
+
+def apart(spans: list[Span]) -> list[Span]:
+    """Spans in text order without overlaps; where two overlap (at a window's edge) the surer stays."""
+    kept: list[Span] = []
+    for span in sorted(spans, key=lambda s: (s.start, -s.end)):
+        if kept and span.start < kept[-1].end:
+            if span.score > kept[-1].score:
+                kept[-1] = span
+        else:
+            kept.append(span)
+    return kept
+
+
+def _by_place(link: Link) -> tuple[int, int]:
+    return (link.head, link.tail)
+
+
+def _words(tokens: Tokens, window: Window) -> list[tuple[int, int]]:
+    """(first, last) token of each word in a window: a piece and the `##` pieces that follow it."""
+    words: list[tuple[int, int]] = []
+    for i in range(window.first, window.last):
+        if words and tokens.pieces[i].startswith("##"):
+            words[-1] = (words[-1][0], i)
+        else:
+            words.append((i, i))
+    return words
+
+
+def _placed(window: Window, tokens: Tokens, spans: Sequence[Span]) -> list[tuple[int, int, int]]:
+    """(span, first row position, last row position) of the spans whose first token the window owns."""
+    import bisect
+
+    starts = [start for start, _ in tokens.offsets[window.first : window.last]]
+    inside = []
+    for index, span in enumerate(spans):
+        first = window.first + bisect.bisect_right(starts, span.start) - 1
+        if first < window.first or not window.owned_first <= first < window.owned_last:
+            continue
+        if tokens.offsets[first][1] <= span.start:
+            first += 1
+        last = window.first + bisect.bisect_left(starts, span.end) - 1
+        if window.owned_first <= first < window.owned_last:
+            inside.append((index, first - window.first + 1, max(first, last) - window.first + 1))
+    return inside

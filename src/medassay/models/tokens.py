@@ -1,0 +1,137 @@
+"""Tokens, windows and batches: how texts of any length reach a model.
+
+A text is tokenised once. Where it is longer than a model reads, it is cut into windows at sentence
+ends; a sentence that is itself too long is covered by overlapping windows. Every token is *owned* by
+exactly one window, and every token knows its characters, so answers map back to the text as given.
+Windows go through the model sorted by length, in batches of bounded size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+CLS, SEP, PAD = 101, 102, 0
+Ids = npt.NDArray[np.int64]
+
+_ENDS = frozenset(".!?;:")
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The word pieces of one text: ids, and the characters [start, end) of each."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    pieces: list[str]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Tokens `first` … `last` (exclusive) of a text, of which it owns `owned_first` … `owned_last`."""
+
+    text: int
+    first: int
+    last: int
+    owned_first: int
+    owned_last: int
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+
+class Tokenizer:
+    """The word-piece tokenizer of the embedded set, with character offsets."""
+
+    def __init__(self, path: Path) -> None:
+        from tokenizers import Tokenizer as Backend
+
+        self.backend: Any = Backend.from_file(str(path))
+
+    def __call__(self, texts: Sequence[str]) -> list[Tokens]:
+        """Tokens of each text, without frame tokens."""
+        # A lone surrogate cannot be encoded; it becomes a mark of the same length, so offsets hold.
+        clean = [
+            text.encode("utf-8", "replace").decode() if _SURROGATE.search(text) else text for text in texts
+        ]
+        encoded = self.backend.encode_batch(clean, add_special_tokens=False)
+        return [Tokens(e.ids, e.offsets, e.tokens) for e in encoded]
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def sentence_windows(text: str, tokens: Tokens, index: int, limit: int, overlap: int = 32) -> list[Window]:
+    """Windows of whole sentences, each as full as `limit` tokens allows."""
+    ends = _sentence_ends(text, tokens)
+    windows: list[Window] = []
+    start = 0
+    for i, end in enumerate(ends):
+        following = ends[i + 1] if i + 1 < len(ends) else None
+        if following is not None and following - start <= limit:
+            continue
+        windows += _sliding(index, start, end, limit, overlap)
+        start = end
+    return windows
+
+
+def _sentence_ends(text: str, tokens: Tokens) -> list[int]:
+    """Token positions at which a sentence or line has just ended; the last is the length."""
+    ends = []
+    for i in range(1, len(tokens)):
+        gap = text[tokens.offsets[i - 1][1] : tokens.offsets[i][0]]
+        if "\n" in gap or (gap and tokens.pieces[i - 1] in _ENDS):
+            ends.append(i)
+    if len(tokens):
+        ends.append(len(tokens))
+    return ends
+
+
+def _sliding(index: int, start: int, end: int, limit: int, overlap: int) -> list[Window]:
+    """One window if it fits, else overlapping ones; tokens in an overlap belong to the nearer middle."""
+    if end - start <= limit:
+        return [Window(index, start, end, start, end)] if end > start else []
+    step = limit - overlap
+    firsts = list(range(start, end - overlap, step))
+    windows = []
+    for k, first in enumerate(firsts):
+        last = min(first + limit, end)
+        owned_first = start if k == 0 else first + overlap // 2
+        owned_last = end if k == len(firsts) - 1 else first + step + overlap // 2
+        windows.append(Window(index, first, last, owned_first, owned_last))
+    return windows
+
+
+def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Indices in batches of at most `budget` padded tokens, longest first (so the peak comes at once).
+
+    >>> list(batches([3, 9, 4], budget=12))
+    [[1], [2, 0]]
+    """
+    order = sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
+    batch: list[int] = []
+    for i in order:
+        if batch and (len(batch) + 1) * lengths[batch[0]] > budget:
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
+
+
+def pad(rows: Sequence[Sequence[int]], value: int = PAD) -> Ids:
+    """Rows of ids as one matrix."""
+    width = max(len(row) for row in rows)
+    matrix = np.full((len(rows), width), value, np.int64)
+    for i, row in enumerate(rows):
+        matrix[i, : len(row)] = row
+    return matrix
