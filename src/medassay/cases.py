@@ -97,15 +97,11 @@ def read_cases(
     whole file (not found, no `candidate` column, truncated Parquet, 0 rows) raises `InputError`; what
     concerns one row comes as a `Row` with a problem, or raises too where `strict`.
     """
-    name = "standard input" if str(path) == "-" else str(path)
-    kind = format or _kind(path)
-    records = {"csv": _csv_records, "tsv": _csv_records, "jsonl": _jsonl_records, "parquet": _parquet_records}
-    if kind not in records:
-        raise InputError(f"{name}: unknown format '{kind}'; use .csv, .tsv, .jsonl or .parquet, or --format")
+    name = _name(path)
     seen: dict[int, int] = {}
     count = 0
     builder = _Builder(name, dict(columns or {}))
-    for number, record in records[kind](path, name, kind):
+    for number, record in read_records(path, format=format):
         count += 1
         row = builder.row(number, record, count)
         if row.case is not None:
@@ -122,13 +118,25 @@ def read_cases(
         raise InputError(f"{name}: no rows; it needs a header and at least one case")
 
 
+def read_records(path: str | Path, *, format: str | None = None) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
+    """Stream any table: row number with its cells by column, or with what is wrong with that row."""
+    name = _name(path)
+    kind = format or _kind(path)
+    readers = {"csv": _csv_records, "tsv": _csv_records, "jsonl": _jsonl_records, "parquet": _parquet_records}
+    if kind not in readers:
+        raise InputError(f"{name}: unknown format '{kind}'; use .csv, .tsv, .jsonl or .parquet, or --format")
+    yield from readers[kind](path, name, kind)
+
+
+def _name(path: str | Path) -> str:
+    return "standard input" if str(path) == "-" else str(path)
+
+
 def _kind(path: str | Path) -> str:
     if str(path) == "-":
         return "csv" if _peek_stdin() != "{" else "jsonl"
     suffix = Path(path).suffix.lower().lstrip(".")
-    return {"ndjson": "jsonl", "json": "jsonl", "pq": "parquet", "tab": "tsv", "txt": "tsv"}.get(
-        suffix, suffix
-    )
+    return {"ndjson": "jsonl", "json": "jsonl", "pq": "parquet", "tab": "tsv", "txt": "tsv"}.get(suffix, suffix)
 
 
 def _peek_stdin() -> str:
@@ -238,7 +246,7 @@ def _open_text(path: str | Path, name: str) -> IO[str]:
     try:
         if str(path) == "-":
             return io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", errors="surrogateescape", newline="")
-        return open(path, encoding="utf-8-sig", errors="surrogateescape", newline="")
+        return Path(path).open(encoding="utf-8-sig", errors="surrogateescape", newline="")
     except OSError as error:
         raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
 
@@ -277,9 +285,7 @@ def _csv_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[int, 
 
 def _csv_record(header: list[str], cells: list[str]) -> Mapping[str, Any] | str:
     if len(cells) != len(header):
-        return (
-            f"{len(cells)} cells where the header has {len(header)} columns; is a comma or quote unescaped?"
-        )
+        return f"{len(cells)} cells where the header has {len(header)} columns; is a comma or quote unescaped?"
     for column, cell in zip(header, cells):
         if _NOT_UTF8.search(cell):
             return f"column '{column}': not UTF-8 (Latin-1?); save the file as UTF-8"
@@ -323,9 +329,7 @@ def _parquet_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[i
     except InputError:
         raise
     except Exception as error:  # arro3 raises its own types for a truncated or foreign file
-        raise InputError(
-            f"{name}: not a readable Parquet file ({error}); was the download cut short?"
-        ) from error
+        raise InputError(f"{name}: not a readable Parquet file ({error}); was the download cut short?") from error
 
 
 def make_cases(

@@ -26,9 +26,7 @@ app = typer.Typer(
 _SHOWN = 8
 """Problems printed in full; the rest are counted (with --out all of them stand in the meta file)."""
 
-Cases = Annotated[
-    str, typer.Argument(help="Case file: .csv, .tsv, .jsonl, .parquet, or - for standard input.")
-]
+Cases = Annotated[str, typer.Argument(help="Case file: .csv, .tsv, .jsonl, .parquet, or - for standard input.")]
 Metrics = Annotated[str, typer.Option(help="Comma-separated; `medassay metrics` lists them.")]
 Map = Annotated[str, typer.Option("--map", help="Other column names: candidate=generated,reference=gt.")]
 Format = Annotated[str | None, typer.Option(help="csv, tsv, jsonl or parquet, where the name does not say.")]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -65,13 +64,11 @@ class ScoresWriter:
             raise InputError(f"{path}: cannot write '{path.suffix}'; use one of {', '.join(FORMATS)}")
         self.partial = path.with_name(path.name + ".partial")
         try:
-            self.stream: IO[str] = open(self.partial, "w", encoding="utf-8", newline="")  # noqa: SIM115
+            self.stream: IO[str] = self.partial.open("w", encoding="utf-8", newline="")
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror}); choose another --out") from error
         self.columns: list[str] | None = None
-        self.csv = csv.writer(
-            self.stream, delimiter="\t" if self.suffix == ".tsv" else ",", lineterminator="\n"
-        )
+        self.csv = csv.writer(self.stream, delimiter="\t" if self.suffix == ".tsv" else ",", lineterminator="\n")
 
     def __enter__(self) -> ScoresWriter:
         return self
@@ -104,7 +101,7 @@ class ScoresWriter:
         try:
             if self.suffix == ".parquet":
                 _parquet(self.partial)
-            os.replace(self.partial, self.path)
+            self.partial.replace(self.path)
             meta = {
                 "medassay": __version__,
                 "signatures": {metric.name: str(metric.signature) for metric in self.metrics},
@@ -159,16 +156,13 @@ def _parquet(jsonl: Path) -> None:
         for column, kind in types.items():
             values = [record.get(column) for record in block]
             if column in as_text:
-                values = [
-                    value if value is None or isinstance(value, str) else json.dumps(value)
-                    for value in values
-                ]
+                values = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
             columns.append(Array(values, type=kind))
         return RecordBatch.from_arrays(columns, schema=schema)
 
     target = jsonl.with_name(jsonl.name + ".parquet")
     write_parquet(RecordBatchReader.from_batches(schema, batches()), str(target))
-    os.replace(target, jsonl)
+    target.replace(jsonl)
 
 
 def _arrow_type(column: str, seen: set[type], data_type: Any) -> Any:
@@ -183,6 +177,6 @@ def _arrow_type(column: str, seen: set[type], data_type: Any) -> Any:
 
 
 def _json_lines(path: Path) -> Iterable[dict[str, Any]]:
-    with open(path, encoding="utf-8") as stream:
+    with path.open(encoding="utf-8") as stream:
         for line in stream:
             yield json.loads(line)

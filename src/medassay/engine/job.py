@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ContextManager
+from typing import TYPE_CHECKING
 
 from medassay.cases import Row, read_cases
 from medassay.engine.local import Scored, run
@@ -107,13 +107,11 @@ class Job:
     def _check_writable(self) -> None:
         for path in (self.out, self.page):
             if path is not None and not path.resolve().parent.is_dir():
-                raise InputError(
-                    f"{path}: the folder {path.resolve().parent} does not exist; create it first"
-                )
+                raise InputError(f"{path}: the folder {path.resolve().parent} does not exist; create it first")
             if path is not None and path.is_dir():
                 raise InputError(f"{path}: is a folder; name a file in it")
 
-    def _writer(self) -> ContextManager[ScoresWriter | None]:
+    def _writer(self) -> AbstractContextManager[ScoresWriter | None]:
         return ScoresWriter(self.out, self.metrics) if self.out else nullcontext()
 
     @contextmanager

@@ -32,9 +32,7 @@ def run(
         cases = [row.case for row in chunk if row.case is not None]
         columns = {metric.name: iter(_through(metric, cases, store)) for metric in metrics}
         yield [
-            Scored(
-                row, {name: next(column) for name, column in columns.items()} if row.case is not None else {}
-            )
+            Scored(row, {name: next(column) for name, column in columns.items()} if row.case is not None else {})
             for row in chunk
         ]
 

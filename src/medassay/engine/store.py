@@ -31,9 +31,7 @@ class Store:
             # WAL + NORMAL: a killed process loses nothing committed; a power cut at most the last batch.
             self.db.execute("PRAGMA journal_mode=WAL")
             self.db.execute("PRAGMA synchronous=NORMAL")
-            self.db.execute(
-                "CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, score TEXT) WITHOUT ROWID"
-            )
+            self.db.execute("CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, score TEXT) WITHOUT ROWID")
         except sqlite3.Error as error:
             raise MedassayError(
                 f"{self.path}: cannot keep results here ({error}). Delete the file if it is damaged, "
@@ -63,9 +61,7 @@ class Store:
             with self.db:
                 self.db.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
         except sqlite3.Error as error:
-            raise MedassayError(
-                f"{self.path}: results could not be kept ({error}); is the disk full?"
-            ) from error
+            raise MedassayError(f"{self.path}: results could not be kept ({error}); is the disk full?") from error
 
     def delete(self) -> None:
         """Remove the file: the run it served is complete."""
