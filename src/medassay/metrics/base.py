@@ -155,6 +155,7 @@ class Part(Metric):
         return {"of": f"{self.whole.signature.name}.{self.part}", **self.whole.settings()}
 
     def measure(self, cases: Sequence[Case]) -> list[Score]:
+        self.whole.with_evidence = self.with_evidence
         return [self._take(score) for score in self.whole.measure(cases)]
 
     def _take(self, score: Score) -> Score:

@@ -18,10 +18,10 @@ from medassay.errors import MedassayError, UnknownName, nearest
 from medassay.metrics.base import Metric, Part
 
 BUILT_IN: dict[str, str] = {
-    "rouge1": "medassay.metrics.lexical:Rouge1",
-    "rouge2": "medassay.metrics.lexical:Rouge2",
-    "rougeL": "medassay.metrics.lexical:RougeL",
-    "rougeLsum": "medassay.metrics.lexical:RougeLsum",
+    "rouge1": "medassay.metrics.rouge:Rouge1",
+    "rouge2": "medassay.metrics.rouge:Rouge2",
+    "rougeL": "medassay.metrics.rouge:RougeL",
+    "rougeLsum": "medassay.metrics.rouge:RougeLsum",
     "bleu": "medassay.metrics.lexical:Bleu",
     "chrf": "medassay.metrics.lexical:Chrf",
     "meteor": "medassay.metrics.meteor:Meteor",

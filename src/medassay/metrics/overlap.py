@@ -1,0 +1,148 @@
+"""Where two word sequences overlap: longest common subsequences, and matched spans for the report page.
+
+Words are any hashable values; positions count words.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterator, Sequence
+
+import numpy as np
+
+from medassay.metrics.ngrams import Block, Ints, Tokens
+
+Pairs = list[tuple[int, int]]
+Words = Sequence[Hashable]
+
+_SPANS = 400
+"""Spans kept as evidence of one score: what a page can show, whatever the text's length."""
+
+_CELLS = 2**32
+"""Largest table (words × words, one bit each) that backtracking may hold: 512 MB."""
+
+
+def lcs_lengths(block: Block, tokens: Tokens) -> Ints:
+    """Words in each pair's longest common subsequence."""
+    from rapidfuzz.distance import LCSseq
+    from rapidfuzz.process import cpdist
+
+    rows = tokens.sequences()
+    candidates = [rows[i] for i in block.candidate.tolist()]
+    references = [rows[i] for i in block.reference.tolist()]
+    lengths = cpdist(candidates, references, scorer=LCSseq.similarity, dtype=np.int64)
+    return np.asarray(lengths, dtype=np.int64)
+
+
+def masks_of(words: Words) -> dict[Hashable, int]:
+    """For each word, the positions it stands at, as the bits of one integer."""
+    masks: dict[Hashable, int] = defaultdict(int)
+    for j, word in enumerate(words):
+        masks[word] |= 1 << j
+    return dict(masks)
+
+
+def lcs_pairs(reference: Words, masks: dict[Hashable, int], length: int) -> Pairs:
+    """One longest common subsequence as (reference, candidate) positions, last first.
+
+    The candidate comes as `masks_of` its `length` words. Among the longest ones it is the one that
+    `rouge-score` reads out of its table, from the end: a match is taken at once; otherwise step back in
+    the candidate only where that keeps more than stepping back in the reference. Rows of the table are
+    bit vectors (Hyyrö, 2004): bit j of a row is 0 where the length grows at candidate word j.
+    """
+    # A reference word that the candidate lacks leaves its row unchanged and is always stepped over.
+    places = [(i, masks[word]) for i, word in enumerate(reference) if word in masks]
+    if len(places) * length > _CELLS:
+        raise ValueError(f"{len(reference)} words against {length}: too long to backtrack their overlap")
+    full = (1 << length) - 1
+    rows = [full]
+    for _, mask in places:
+        row = rows[-1]
+        rows.append(((row + (row & mask)) | (row & ~mask)) & full)
+    i, j = len(places), length
+    left = length - rows[-1].bit_count()
+    pairs: Pairs = []
+    while left:
+        position, mask = places[i - 1]
+        if mask >> (j - 1) & 1:
+            pairs.append((position, j - 1))
+            i, j, left = i - 1, j - 1, left - 1
+        elif rows[i] >> (j - 1) & 1 and j - (rows[i - 1] & ((1 << j) - 1)).bit_count() < left:
+            j -= 1
+        else:
+            i -= 1
+    return pairs
+
+
+def union_lcs(reference: Words, candidates: Sequence[tuple[dict[Hashable, int], int]]) -> dict[int, tuple[int, int]]:
+    """Reference positions that stand in the longest common subsequence with any of the candidate's
+    lines (Lin 2004, section 3.2), in order, each with (line, position) in the candidate."""
+    found: dict[int, tuple[int, int]] = {}
+    for line, (masks, length) in enumerate(candidates):
+        for i, j in lcs_pairs(reference, masks, length):
+            found.setdefault(i, (line, j))
+    return dict(sorted(found.items()))
+
+
+def lcs_blocks(candidate: Words, reference: Words) -> Pairs:
+    """One longest common subsequence as (candidate, reference) positions, in order."""
+    if len(candidate) * len(reference) > _CELLS:
+        return []
+    return [(j, i) for i, j in reversed(lcs_pairs(reference, masks_of(candidate), len(candidate)))]
+
+
+def ngram_pairs(candidate: Words, reference: Words, n: int) -> Pairs:
+    """Which n-gram of the candidate is matched with which of the reference, as first positions.
+
+    As many pairs as ROUGE-N counts. Of several equal n-grams, the one that continues the match before is
+    preferred, then the first not yet taken, so that matches read as runs.
+    """
+    wanted: defaultdict[tuple[Hashable, ...], deque[int]] = defaultdict(deque)
+    theirs = [tuple(reference[j : j + n]) for j in range(len(reference) - n + 1)]
+    for j, gram in enumerate(theirs):
+        wanted[gram].append(j)
+    taken = bytearray(len(theirs))
+    pairs: Pairs = []
+    last = -1
+    for i in range(len(candidate) - n + 1):
+        gram = tuple(candidate[i : i + n])
+        j = last + 1
+        if not (0 < j < len(theirs) and not taken[j] and theirs[j] == gram):
+            queue = wanted.get(gram, deque())
+            while queue and taken[queue[0]]:
+                queue.popleft()
+            if not queue:
+                last = -1
+                continue
+            j = queue.popleft()
+        taken[j] = 1
+        pairs.append((i, j))
+        last = j
+    return pairs
+
+
+def runs(pairs: Pairs, width: int) -> Iterator[tuple[int, int, int]]:
+    """Pairs that follow each other in both texts as one run: (candidate, reference, words)."""
+    start = 0
+    for k in range(1, len(pairs) + 1):
+        i, j = pairs[k - 1]
+        if k == len(pairs) or pairs[k] != (i + 1, j + 1):
+            yield (*pairs[start], k - start + width - 1)
+            start = k
+
+
+def spans_of(
+    pairs: Pairs, width: int, candidate: Sequence[tuple[int, int]], reference: Sequence[tuple[int, int]]
+) -> list[dict[str, list[int]]]:
+    """Matched runs as character spans, at most 400; `width` words a match, word spans given."""
+    spans = []
+    for i, j, length in runs(pairs, width):
+        spans.append(
+            {
+                "candidate": [candidate[i][0], candidate[i + length - 1][1]],
+                "reference": [reference[j][0], reference[j + length - 1][1]],
+            }
+        )
+        if len(spans) == _SPANS:
+            break
+    return spans
