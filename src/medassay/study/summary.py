@@ -173,9 +173,7 @@ class Tally:
         self._cell_clusters = distinct[pairs // MOST_GROUPS]
         self._pending_groups, self._pending_clusters = array("q"), array("Q")
 
-    def _fold_column(
-        self, column: _Column, old: npt.NDArray[np.intp], new: npt.NDArray[np.intp], cells: int
-    ) -> None:
+    def _fold_column(self, column: _Column, old: npt.NDArray[np.intp], new: npt.NDArray[np.intp], cells: int) -> None:
         if not column.width:
             return
         fresh = np.frombuffer(column.statistics, np.float64).reshape(-1, column.width)

@@ -1,0 +1,350 @@
+"""What a person reads in the terminal: summaries, comparisons, the list of metrics, a metric's card.
+
+Names come from files and are not to be trusted: they are never read as markup, and characters that
+steer a terminal are shown as escapes. On a narrow terminal the least needed columns are left out and
+named below the table; a file or pipe gets them all.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import math
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from medassay.metrics.base import Metric
+    from medassay.study.significance import Comparison, Pair
+    from medassay.study.summary import Aggregate
+
+_LONGEST = 48
+"""Characters of a name that are shown."""
+
+_FOLDED = 10
+"""A text column may be folded down to this width before a column is left out."""
+
+_GAP = 3
+"""Characters between two columns."""
+
+_PIPED = 160
+"""Long texts fold at this width where the output is no terminal."""
+
+
+def shown(text: str, longest: int = _LONGEST) -> str:
+    r"""A name that is safe to print: controls, bidirectional marks and lone surrogates as escapes.
+
+    >>> print(shown("a\x1b[31mb\n"))
+    a\x1b[31mb\n
+    """
+    safe = "".join(_visible(c) for c in text[: longest + 1])
+    return safe if len(text) <= longest else safe[: longest - 1] + "…"
+
+
+def _visible(character: str) -> str:
+    if character == " " or unicodedata.category(character)[0] not in "CZ":
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def number(value: float | None) -> str:
+    """Four decimals for scores around one, fewer for larger ones; a dash where there is no number.
+
+    >>> number(0.51234), number(34.5678), number(None)
+    ('0.5123', '34.57', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return "–"
+    size = abs(value)
+    return f"{value:.4f}" if size < 10 else f"{value:.2f}" if size < 10_000 else f"{value:.4g}"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value to four decimals.
+
+    >>> p_value(0.00001), p_value(0.0312)
+    ('<0.0001', '0.0312')
+    """
+    return "–" if p is None else "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "–" if low is None or high is None else f"[{number(low)}, {number(high)}]"
+
+
+def _arrow(higher_is_better: bool) -> str:
+    return "↑" if higher_is_better else "↓"
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of a table; `keep` 0 is never left out, the highest is left out first."""
+
+    header: str
+    cells: Sequence[str]
+    keep: int = 0
+    justify: Literal["left", "right", "center"] = "right"
+    fold: bool = False
+
+    @property
+    def width(self) -> int:
+        return max([cell_len(self.header), *map(cell_len, self.cells)])
+
+    @property
+    def least(self) -> int:
+        return min(self.width, _FOLDED) if self.fold else self.width
+
+
+def _print_table(console: Console, columns: Sequence[_Column], rules: Sequence[int] = ()) -> None:
+    """Print as many columns as fit; a line is drawn below the rows numbered in `rules`."""
+    natural, least = (sum(width) + _GAP * len(columns) for width in zip(*((c.width, c.least) for c in columns)))
+    room = console.width if console.is_terminal else max(least, min(natural, _PIPED))
+    kept = list(columns)
+    while sum(column.least + _GAP for column in kept) > room and any(column.keep for column in kept):
+        kept.remove(max(kept, key=lambda column: column.keep))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold", padding=(0, 1))
+    for column in kept:
+        table.add_column(
+            Text(column.header),
+            justify=column.justify,
+            no_wrap=not column.fold,
+            overflow="fold" if column.fold else "ellipsis",
+        )
+    for i, row in enumerate(zip(*(column.cells for column in kept))):
+        table.add_row(*(Text(cell) for cell in row), end_section=i in rules)
+    console.print(table, width=room, crop=False)
+    hidden = [column.header for column in columns if column not in kept]
+    if hidden:
+        _note(console, f"Too narrow to show: {', '.join(hidden)}.")
+
+
+def _note(console: Console, text: str) -> None:
+    console.print(Text(text, style="dim"), soft_wrap=not console.is_terminal)
+
+
+def print_summary(console: Console, aggregates: Sequence[Aggregate]) -> None:
+    """The summary table: one row a metric, or one a metric and group where there are several groups."""
+    if not aggregates:
+        _note(console, "Nothing to summarise.")
+        return
+    grouped = len({row.group for row in aggregates}) > 1
+    starts = [i for i, row in enumerate(aggregates) if i == 0 or row.metric != aggregates[i - 1].metric]
+    names = [
+        f"{shown(row.metric)} {_arrow(row.higher_is_better)}" if i in starts else "" for i, row in enumerate(aggregates)
+    ]
+    columns = [_Column("metric", names, justify="left", fold=True)]
+    if grouped:
+        groups = ["–" if row.group is None else shown(row.group) for row in aggregates]
+        columns.append(_Column("group", groups, justify="left", fold=True))
+    columns += [
+        _Column("value", [number(row.value) for row in aggregates]),
+        _Column("95 % interval", [_interval(row.low, row.high) for row in aggregates], keep=1),
+        _Column("median", [number(row.median) for row in aggregates], keep=4),
+        _Column("sd", [number(row.sd) for row in aggregates], keep=3),
+        _Column("n", [f"{row.n:,}" for row in aggregates], keep=2),
+    ]
+    if any(row.unscored for row in aggregates):
+        columns.append(_Column("unscored", [f"{row.unscored:,}" for row in aggregates]))
+    _print_table(console, columns, rules=[start - 1 for start in starts[1:]] if grouped else [])
+    _note(console, _legend({row.higher_is_better for row in aggregates}))
+
+
+def _legend(directions: set[bool]) -> str:
+    words = {True: "↑ higher is better", False: "↓ lower is better"}
+    return ", ".join(words[direction] for direction in sorted(directions, reverse=True)) + "."
+
+
+def summary_text(rows: Sequence[Aggregate]) -> str:
+    """The summary table as plain text."""
+    stream = io.StringIO()
+    print_summary(_plain_console(stream), rows)
+    return _stripped(stream)
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """The comparison as plain text."""
+    stream = io.StringIO()
+    print_comparison(_plain_console(stream), comparison)
+    return _stripped(stream)
+
+
+def _plain_console(stream: io.StringIO) -> Console:
+    return Console(file=stream, force_terminal=False, color_system=None, width=100, legacy_windows=False)
+
+
+def _stripped(stream: io.StringIO) -> str:
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+
+
+def print_comparison(console: Console, comparison: Comparison) -> None:
+    """Who beats whom, then every pair with difference, interval, p-values and effect sizes."""
+    if len(comparison.systems) == 2:
+        _print_duel(console, comparison)
+    else:
+        for metric in comparison.metrics:
+            _print_matrix(console, comparison, metric)
+            console.print()
+        _note(console, f"▲ row better than column, ▼ worse, = no difference shown ({_level(comparison)}).")
+    console.print()
+    _print_pairs(console, comparison)
+    for note in comparison.notes:
+        _note(console, shown(note, 400))
+
+
+def _level(comparison: Comparison) -> str:
+    return f"Holm-corrected p < {comparison.alpha:g}"
+
+
+def _print_duel(console: Console, comparison: Comparison) -> None:
+    """Two systems need no matrix: one row a metric, and who is better."""
+    first, second = comparison.systems
+    pairs = comparison.pairs
+    labels = [_metric_label(comparison, pair.metric) for pair in pairs]
+    better = [shown(pair.better) if pair.better is not None else "no difference shown" for pair in pairs]
+    columns = [
+        _Column("metric", labels, justify="left", fold=True),
+        _Column(shown(first, 20), [number(pair.mean_first) for pair in pairs]),
+        _Column(shown(second, 20), [number(pair.mean_second) for pair in pairs]),
+        _Column(f"better ({_level(comparison)})", better, justify="left", fold=True),
+    ]
+    _print_table(console, columns)
+
+
+def _metric_label(comparison: Comparison, metric: str) -> str:
+    return f"{shown(metric)} {_arrow(comparison.higher_is_better[metric])}"
+
+
+def _print_matrix(console: Console, comparison: Comparison, metric: str) -> None:
+    """Systems against systems for one metric, best mean first; columns are numbered as the rows are."""
+    better: dict[tuple[str, str], str | None] = {}
+    for pair in comparison.pairs:
+        if pair.metric == metric:
+            better[pair.first, pair.second] = better[pair.second, pair.first] = pair.better
+    means = comparison.means[metric]
+    worst = -math.inf if comparison.higher_is_better[metric] else math.inf
+    ranked = sorted(
+        comparison.systems,
+        key=lambda system: means[system] if math.isfinite(means[system]) else worst,
+        reverse=comparison.higher_is_better[metric],
+    )
+    columns = [
+        _Column("", [str(i) for i in range(1, len(ranked) + 1)]),
+        _Column(_metric_label(comparison, metric), [shown(s) for s in ranked], justify="left", fold=True),
+        _Column("mean", [number(means[system]) for system in ranked]),
+    ]
+    for i, column in enumerate(ranked):
+        cells = ["" if row == column else _mark(better.get((row, column)), row) for row in ranked]
+        columns.append(_Column(str(i + 1), cells, keep=i + 1, justify="center"))
+    _print_table(console, columns)
+
+
+def _mark(better: str | None, row: str) -> str:
+    return "=" if better is None else "▲" if better == row else "▼"
+
+
+def _print_pairs(console: Console, comparison: Comparison) -> None:
+    pairs = comparison.pairs
+    starts = [i for i, pair in enumerate(pairs) if i == 0 or pair.metric != pairs[i - 1].metric]
+    columns = [
+        _Column(
+            "metric",
+            [_metric_label(comparison, pair.metric) if i in starts else "" for i, pair in enumerate(pairs)],
+            justify="left",
+            fold=True,
+        ),
+        _Column("pair", [f"{shown(p.first)} − {shown(p.second)}" for p in pairs], justify="left", fold=True),
+        _Column("difference", [number(pair.difference) for pair in pairs]),
+        _Column("95 % interval", [_interval(pair.low, pair.high) for pair in pairs], keep=2),
+        _Column("p", [p_value(pair.p) for pair in pairs], keep=3),
+        _Column("p Holm", [p_value(pair.p_holm) for pair in pairs], keep=1),
+        _Column("p bootstrap", [p_value(pair.p_bootstrap) for pair in pairs], keep=8),
+        _Column("d_z", [_effect(pair.d_z) for pair in pairs], keep=5),
+        _Column("Cliff", [_effect(pair.cliff) for pair in pairs], keep=7),
+        _Column("win/tie/loss %", [_shares(pair) for pair in pairs], keep=6),
+        _Column("items", [f"{pair.n:,}" for pair in pairs], keep=4),
+    ]
+    rules = [start - 1 for start in starts[1:]] if len(starts) < len(pairs) else []
+    _print_table(console, columns, rules=rules)
+
+
+def _effect(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.2f}"
+
+
+def _shares(pair: Pair) -> str:
+    if not pair.n:
+        return "–"
+    return "/".join(f"{100 * share:.0f}" for share in (pair.wins, pair.ties, pair.losses))
+
+
+def print_metric_list(console: Console, metrics: Sequence[tuple[str, type[Metric]]]) -> None:
+    """All metrics: range, direction, needs and where each is defined."""
+    columns = [
+        _Column("metric", [shown(name) for name, _ in metrics], justify="left"),
+        _Column("", [_arrow(metric.higher_is_better) for _, metric in metrics]),
+        _Column("range", [_range(metric) for _, metric in metrics], keep=2, justify="left"),
+        _Column("needs", [_needs(metric) for _, metric in metrics], keep=1, justify="left", fold=True),
+        _Column("what it measures", [metric.summary for _, metric in metrics], justify="left", fold=True),
+        _Column("defined in", [metric.defined for _, metric in metrics], keep=3, justify="left", fold=True),
+    ]
+    _print_table(console, columns)
+    _note(console, _legend({True, False}) + " `medassay metrics NAME` prints a metric's card.")
+
+
+def print_metric_card(console: Console, name: str, metric: type[Metric]) -> None:
+    """One metric in full: what it measures, how to read it, its parts and settings."""
+    console.print(Text(shown(name), style="bold"))
+    console.print(Text(metric.summary))
+    facts = {
+        "range": _range(metric),
+        "better": "higher" if metric.higher_is_better else "lower",
+        "needs": _needs(metric),
+        "parts": ", ".join(f"{name}.{part}" for part in metric.parts) or "none",
+        "settings": ", ".join(_settings(metric)) or "none",
+        "defined in": metric.defined,
+    }
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, fact in facts.items():
+        grid.add_row(label, Text(fact))
+    console.print()
+    console.print(grid)
+    description = inspect.getdoc(metric) if metric.__doc__ else None
+    if description and description != metric.summary:
+        console.print()
+        console.print(Text(description))
+
+
+def _range(metric: type[Metric]) -> str:
+    low, high = metric.bounds
+    return f"{'−∞' if low is None else f'{low:g}'} … {'∞' if high is None else f'{high:g}'}"
+
+
+def _needs(metric: type[Metric]) -> str:
+    return ", ".join(sorted(metric.needs))
+
+
+def _settings(metric: type[Metric]) -> list[str]:
+    """The constructor's keywords with their defaults, those of its base class included."""
+    found: dict[str, str] = {}
+    for cls in metric.__mro__:
+        if "__init__" not in vars(cls):
+            continue
+        parameters = list(inspect.signature(vars(cls)["__init__"]).parameters.values())[1:]
+        for parameter in parameters:
+            if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+                continue
+            default = "" if parameter.default is parameter.empty else f"={parameter.default}"
+            found.setdefault(parameter.name, parameter.name + default)
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+            break
+    return list(found.values())

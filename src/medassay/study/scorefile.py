@@ -1,0 +1,267 @@
+"""Scores back from a file: ours (as `outputs` writes them) or anyone's with numeric columns.
+
+A `ScoreTable` holds the columns as arrays. Metrics are known from `<file>.meta.json` where it lies
+beside the file, else from the `<metric>.unscored` columns, else every numeric column is one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medassay.cases import read_records
+from medassay.errors import InputError, MedassayError, UnknownName, nearest
+from medassay.outputs import guard
+from medassay.scores import Result
+from medassay.study.resampling import Floats, Ints
+
+UNSCORED = ".unscored"
+_IDENTITY = frozenset({"id", "system", "reference_key"})
+_MISSING = frozenset({"", "na", "nan", "n/a", "null", "none"})
+"""How other programs write 'no number'; each is read as unscored."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A column of names: `codes` point into `names`; −1 where the cell is empty."""
+
+    codes: Ints
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """A scores file in memory.
+
+    name: the file, for messages; rows: each record's number in it.
+    metrics: the columns that are scores, in file order.
+    higher_is_better, signatures: by metric, where the file says.
+    """
+
+    name: str
+    rows: Ints
+    columns: Mapping[str, Floats | Labels]
+    metrics: tuple[str, ...]
+    higher_is_better: Mapping[str, bool] = field(default_factory=dict)
+    signatures: Mapping[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def labels(self, column: str) -> Labels:
+        """A column as names, in order of appearance."""
+        found = self._column(column)
+        if isinstance(found, Labels):
+            return found
+        return _labelled("" if math.isnan(value) else repr(value) for value in found.tolist())
+
+    def numbers(self, column: str) -> Floats:
+        """A column as numbers, NaN where the cell is empty; an error where a cell holds anything else."""
+        found = self._column(column)
+        if not isinstance(found, Labels):
+            return found
+        values = np.full(len(found.names) + 1, np.nan)
+        for code, name in enumerate(found.names):
+            try:
+                values[code] = _number(name)
+            except ValueError:
+                row = self.rows[np.flatnonzero(found.codes == code)[0]]
+                raise InputError(_not_a_number(self.name, int(row), column, name)) from None
+        out: Floats = values[found.codes]
+        return out
+
+    def _column(self, column: str) -> Floats | Labels:
+        if column not in self.columns:
+            shown = [name for name in self.columns if not name.endswith(UNSCORED)]
+            listed = ", ".join(shown[:20]) + (" …" if len(shown) > 20 else "")
+            raise UnknownName(f"{self.name}: no column '{column}'{nearest(column, shown)}. Columns found: {listed}")
+        return self.columns[column]
+
+    def direction(self, metric: str) -> bool | None:
+        """Whether higher is better: from the file, else from the registry; None where neither knows."""
+        whole, _, _ = metric.rpartition(".")
+        for name in filter(None, (metric, whole)):
+            if name in self.higher_is_better:
+                return self.higher_is_better[name]
+        from medassay.metrics.registry import metric_class, names
+
+        known = names()
+        for name in filter(None, (metric, whole)):
+            if name in known:
+                return metric_class(name).higher_is_better
+        return None
+
+
+def read_scores(path: str | Path, *, format: str | None = None) -> ScoreTable:
+    """Read a scores file (.csv, .tsv, .jsonl or .parquet) whole."""
+    meta = _read_meta(Path(path))
+    declared = set(meta.get("signatures", {}))
+    # Our CSV puts a quote before cells that a spreadsheet would run; undo it only where we know it is ours.
+    ours = bool(meta) and (format or Path(path).suffix.lower().lstrip(".")) in ("csv", "tsv")
+    growing: dict[str, _Growing] = {}
+    rows: array[int] = array("q")
+    for number, record in read_records(path, format=format):
+        if isinstance(record, str):
+            raise InputError(f"{path}, row {number}: {record}")
+        for column, cell in record.items():
+            if column not in growing:
+                growing[column] = _Growing(_is_score(column, record, declared), len(rows))
+            try:
+                growing[column].add(_unguarded(cell) if ours and isinstance(cell, str) else cell)
+            except ValueError:
+                raise InputError(_not_a_number(str(path), number, column, cell)) from None
+        rows.append(number)
+        if len(growing) > len(record):
+            for column in growing.keys() - record.keys():
+                growing[column].add(None)
+    if not rows:
+        raise InputError(f"{path}: no rows; it needs a header and at least one row of scores")
+    columns = {column: made.finish() for column, made in growing.items()}
+    return ScoreTable(
+        name=str(path),
+        rows=np.array(rows, dtype=np.int64),
+        columns=columns,
+        metrics=_metrics(columns, declared),
+        higher_is_better=meta.get("higher_is_better", {}),
+        signatures=meta.get("signatures", {}),
+    )
+
+
+def table_of(result: Result) -> ScoreTable:
+    """A finished result as a table, without a file in between."""
+    growing: dict[str, _Growing] = {}
+    declared = {metric.name for metric in result.metrics}
+    rows = result.rows()
+    for i, record in enumerate(rows):
+        for column, cell in record.items():
+            if column not in growing:
+                growing[column] = _Growing(_is_score(column, record, declared), i)
+            growing[column].add(cell)
+        for column in growing.keys() - record.keys():
+            growing[column].add(None)
+    return ScoreTable(
+        name="result",
+        rows=np.array([case.row for case in result.cases], dtype=np.int64),
+        columns={column: made.finish() for column, made in growing.items()},
+        metrics=tuple(metric.name for metric in result.metrics),
+        higher_is_better={metric.name: metric.higher_is_better for metric in result.metrics},
+        signatures=result.signatures,
+    )
+
+
+class _Growing:
+    """A column while it is read: numbers, or names each kept once."""
+
+    def __init__(self, numeric: bool, missing: int) -> None:
+        self.numeric = numeric
+        self.values: array[float] = array("d", [math.nan] * missing if numeric else [])
+        self.codes: array[int] = array("q", [] if numeric else [-1] * missing)
+        self.names: dict[str, int] = {}
+
+    def add(self, cell: Any) -> None:
+        """Append one cell; ValueError where a number is due and it is none."""
+        if self.numeric:
+            self.values.append(_number(cell))
+        else:
+            text = "" if cell is None else cell if isinstance(cell, str) else _text(cell)
+            self.codes.append(self.names.setdefault(text, len(self.names)) if text else -1)
+
+    def finish(self) -> Floats | Labels:
+        if self.numeric:
+            return np.array(self.values, dtype=np.float64)
+        return Labels(np.array(self.codes, dtype=np.int64), tuple(self.names))
+
+
+def _labelled(cells: Iterable[str]) -> Labels:
+    column = _Growing(False, 0)
+    for cell in cells:
+        column.add(cell)
+    made = column.finish()
+    assert isinstance(made, Labels)
+    return made
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, float) and math.isnan(cell):
+        return ""
+    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else str(cell)
+
+
+def _number(cell: Any) -> float:
+    """A cell as a finite number, NaN where it says that there is none; else ValueError."""
+    if cell is None or (isinstance(cell, str) and cell.strip().lower() in _MISSING):
+        return math.nan
+    if isinstance(cell, list | dict):
+        raise ValueError
+    value = float(cell)
+    if math.isinf(value):
+        raise ValueError
+    return value
+
+
+def _not_a_number(name: str, row: int, column: str, cell: Any) -> str:
+    found = str(cell) if len(str(cell)) <= 40 else str(cell)[:39] + "…"
+    return (
+        f"{name}, row {row}, column '{column}': expected a finite number, found '{found}'; "
+        "leave the cell empty where there is no score"
+    )
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and guard(cell[1:]) == cell else cell
+
+
+def _is_score(column: str, record: Mapping[str, Any], declared: set[str]) -> bool:
+    """Whether a column is a metric's value or part, by the meta file or by the columns beside it."""
+    if column.endswith(UNSCORED):
+        return False
+    if column in declared or column + UNSCORED in record:
+        return True
+    whole = column.rpartition(".")[0]
+    return bool(whole) and (whole in declared or whole + UNSCORED in record)
+
+
+def _metrics(columns: Mapping[str, Floats | Labels], declared: set[str]) -> tuple[str, ...]:
+    named = tuple(column for column in columns if column in declared or column + UNSCORED in columns)
+    if named:
+        return named
+    return tuple(name for name, made in columns.items() if name not in _IDENTITY and _numeric(made))
+
+
+def _numeric(column: Floats | Labels) -> bool:
+    """Whether every cell that is not empty holds a number, and there is one."""
+    if not isinstance(column, Labels):
+        return True
+    try:
+        values = [_number(name) for name in column.names]
+    except ValueError:
+        return False
+    return any(not math.isnan(value) for value in values)
+
+
+def _read_meta(path: Path) -> dict[str, Any]:
+    """The sidecar of a scores file; empty where there is none."""
+    sidecar = path.with_name(path.name + ".meta.json")
+    try:
+        text = sidecar.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise MedassayError(f"{sidecar}: cannot be read ({error}); remove it to read the scores without") from error
+    try:
+        meta = json.loads(text)
+        better, signatures = meta["higher_is_better"], meta["signatures"]
+        if not all(isinstance(way, bool) for way in better.values()) or not isinstance(signatures, dict):
+            raise TypeError("unexpected types")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(
+            f"{sidecar}: not a meta file of medassay ({error}); remove it to read the scores without"
+        ) from error
+    return {"higher_is_better": better, "signatures": {str(k): str(v) for k, v in signatures.items()}}
