@@ -1,0 +1,113 @@
+"""Bundled example cases, and the demonstration that scores them.
+
+Every text was written for medassay; no patient stands behind any of them. `pathology.csv` and
+`notes.csv` hold two made-up systems, `alder` and `birch`. The column `error` says which mistake was
+planted; `human_score` (0 to 5, higher is better) is made up to illustrate and is no study.
+`references.jsonl` holds cases with several references.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from medassay.cases import Case, read_cases
+from medassay.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from medassay.scores import Result
+
+FILES = ("pathology.csv", "notes.csv")
+"""The case files that the demonstration scores."""
+
+
+def example(name: str) -> Path:
+    """The path of a bundled case file: `pathology.csv`, `notes.csv` or `references.jsonl`.
+
+    >>> sum(1 for row in read_cases(example("pathology.csv")))
+    32
+    """
+    path = Path(__file__).with_name(name)
+    if not path.is_file():
+        known = sorted(p.name for p in path.parent.iterdir() if p.suffix in (".csv", ".jsonl"))
+        raise InputError(f"no example '{name}'; there are {', '.join(known)}")
+    return path
+
+
+def load(name: str) -> list[Case]:
+    """The cases of a bundled file."""
+    return [row.case for row in read_cases(example(name), strict=True) if row.case is not None]
+
+
+def run_demo(out: Path) -> int:
+    """Score the examples, print what comes out, write `scores.csv` and `report.html` into `out`.
+
+    Returns the exit code.
+    """
+    from rich.console import Console
+
+    from medassay.api import score
+    from medassay.report.terminal import print_comparison
+    from medassay.study.significance import compare_file
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be made ({error.strerror}); choose another --out") from error
+    console = Console(highlight=False)
+    cases = [case for name in FILES for case in load(name)]
+    result = score(cases)
+    for kind in dict.fromkeys(str(case.extra["kind"]) for case in cases):
+        _print_kind(console, result, kind)
+    scores, page = out / "scores.csv", out / "report.html"
+    result.save(scores)
+    result.report(page, title="medassay demo")
+    console.rule("[bold]alder against birch, all cases", align="left")
+    print_comparison(console, compare_file(scores, by="system"))
+    for line in _closing(cases, scores, page):
+        console.print(line, markup=False, soft_wrap=True)
+    return 0
+
+
+def _print_kind(console: Console, result: Result, kind: str) -> None:
+    """The summary table of one kind of text, by system."""
+    from medassay.report.terminal import print_summary
+    from medassay.scores import Result
+
+    keep = [i for i, case in enumerate(result.cases) if case.extra["kind"] == kind]
+    part = Result(
+        cases=[result.cases[i] for i in keep],
+        metrics=result.metrics,
+        scores={name: [column[i] for i in keep] for name, column in result.scores.items()},
+    )
+    console.rule(f"[bold]{kind}s: {len({case.id for case in part.cases})} cases, two systems", align="left")
+    print_summary(console, part.summary("system"))
+    console.print()
+
+
+def _closing(cases: list[Case], scores: Path, page: Path) -> Iterator[str]:
+    """What the tables do not say by themselves, and where the files are."""
+    means = {}
+    for system in dict.fromkeys(case.system or "" for case in cases):
+        given = [float(str(case.extra["human_score"])) for case in cases if case.system == system]
+        means[system] = sum(given) / len(given)
+    shown = ", ".join(f"{system} {mean:.1f}" for system, mean in means.items())
+    yield ""
+    yield (
+        f"Word overlap prefers birch, which repeats the reference but for one wrong word. The illustrative "
+        f"(made-up) human scores out of 5 say otherwise: {shown}. Open the page to see why."
+    )
+    yield ""
+    yield f"scores   {_near(scores)}"
+    yield f"report   {_near(page)}   (open it in a browser: {page.resolve().as_uri()})"
+    yield "For research and quality assurance, not for clinical decisions."
+
+
+def _near(path: Path) -> str:
+    """The path relative to the current folder where that is shorter."""
+    relative = os.path.relpath(path)
+    return relative if len(relative) < len(str(path.resolve())) else str(path)
