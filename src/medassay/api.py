@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from medassay.cases import Case, make_cases
 from medassay.engine.local import score_cases
@@ -24,17 +24,17 @@ def score(
     models: str | None = None,
 ) -> Result:
     """Score texts (or ready-made cases) with the named metrics."""
-    first = candidates[0] if len(candidates) else None
-    if isinstance(first, Case):
-        cases = [case for case in candidates if isinstance(case, Case)]
+    ready = [case for case in candidates if isinstance(case, Case)]
+    if ready and len(ready) == len(candidates):
+        cases = ready
     else:
-        texts = [text for text in candidates if isinstance(text, str)]
-        cases = make_cases(texts, references, sources=sources, ids=ids, systems=systems)
+        cases = make_cases(cast("Sequence[str]", candidates), references, sources=sources, ids=ids, systems=systems)
     wanted = [metrics] if isinstance(metrics, str) else list(metrics)
-    loaded: list[Metric] = []
+    loaded: dict[str, Metric] = {}
     for one in wanted:
-        loaded += [one] if isinstance(one, Metric) else load_metrics(one, models=models)
-    return score_cases(cases, loaded)
+        for metric in [one] if isinstance(one, Metric) else load_metrics(one, models=models):
+            loaded.setdefault(metric.name, metric)
+    return score_cases(cases, list(loaded.values()))
 
 
 def load_metric(name: str, **settings: Any) -> Metric:

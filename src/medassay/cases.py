@@ -11,6 +11,7 @@ import csv
 import hashlib
 import io
 import json
+import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +26,9 @@ MAX_CELL = 4_000_000
 """Characters in one text. A longer cell is a broken quote or a wrong file far more often than a report."""
 
 _NUMBERED_REFERENCE = re.compile(r"reference_([2-9]|[1-9][0-9]+)")
-_CONTROL = {c: " " for c in range(32) if chr(c) not in "\t\n\r"} | {127: " "}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+"""Control characters and lone surrogates: the former never belong to a report, the latter cannot be written."""
 
 Value = str | int | float | bool | None
 
@@ -100,12 +103,12 @@ def read_cases(
     name = _name(path)
     seen: dict[int, int] = {}
     count = 0
-    builder = _Builder(name, dict(columns or {}))
+    builder = _Builder(name, dict(columns or {}), tabular=(format or _kind(path)) != "jsonl")
     for number, record in read_records(path, format=format):
         count += 1
         row = builder.row(number, record, count)
         if row.case is not None:
-            # 8 bytes a row, not the ids themselves: a million rows stay small.
+            # A hash of each row, not the ids themselves: a million rows stay small.
             mark = int.from_bytes(hashlib.blake2b(repr(row.case.key).encode(), digest_size=8).digest())
             first = seen.setdefault(mark, number)
             if first != number:
@@ -121,6 +124,8 @@ def read_cases(
 def read_records(path: str | Path, *, format: str | None = None) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
     """Stream any table: row number with its cells by column, or with what is wrong with that row."""
     name = _name(path)
+    if str(path) != "-" and not Path(path).exists():
+        raise InputError(f"{name}: no such file")
     kind = format or _kind(path)
     readers = {"csv": _csv_records, "tsv": _csv_records, "jsonl": _jsonl_records, "parquet": _parquet_records}
     if kind not in readers:
@@ -148,9 +153,10 @@ def _peek_stdin() -> str:
 class _Builder:
     """Turns raw records into cases; holds the column mapping and checks it once."""
 
-    def __init__(self, name: str, columns: dict[str, str]) -> None:
+    def __init__(self, name: str, columns: dict[str, str], *, tabular: bool) -> None:
         self.name = name
         self.columns = columns
+        self.tabular = tabular
         for ours in columns:
             if ours not in FIELDS and not _NUMBERED_REFERENCE.fullmatch(ours):
                 raise InputError(
@@ -166,7 +172,7 @@ class _Builder:
         header = tuple(record)
         if header not in self.checked:
             problem = self._missing(header)
-            if problem and not self.checked and ordinal == 1:
+            if problem and self.tabular:
                 raise InputError(f"{self.name}: {problem}")
             if problem:
                 return Row(number, None, problem)
@@ -181,6 +187,8 @@ class _Builder:
             if theirs not in header:
                 listed = ", ".join(header[:12]) + (" …" if len(header) > 12 else "")
                 remedy = "" if ours in self.columns else "; name yours with --map candidate=COLUMN"
+                if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
+                    remedy = "; separated by tabs (use --format tsv) or semicolons (save it with commas)?"
                 return f"no column '{theirs}'{nearest(theirs, header)}{remedy}. Columns found: {listed or 'none'}"
         return None
 
@@ -198,7 +206,7 @@ class _Builder:
             elif ours in FIELDS:
                 texts[ours] = _text(value, column)
             else:
-                extra[column] = _plain(value)
+                extra[_clean(column)] = _plain(value)
         identity = texts.get("id")
         return Case(
             id=identity.strip() if identity and identity.strip() else str(ordinal),
@@ -218,7 +226,7 @@ class _RowProblem(Exception):
 
 def _text(value: Any, column: str) -> str | None:
     """A cell as text: numbers are written out, control characters become spaces, lists are refused."""
-    if value is None:
+    if value is None or value != value:  # NaN is how data frames write a missing text
         return None
     if isinstance(value, bool | int | float):
         value = str(value)
@@ -226,7 +234,12 @@ def _text(value: Any, column: str) -> str | None:
         raise _RowProblem(f"column '{column}': expected text, found {type(value).__name__}")
     if len(value) > MAX_CELL:
         raise _RowProblem(f"column '{column}': {len(value):,} characters; the limit is {MAX_CELL:,}")
-    return value if value.isprintable() else value.translate(_CONTROL)
+    return _clean(value)
+
+
+def _clean(text: str) -> str:
+    """Control characters become spaces, lone surrogates the replacement character."""
+    return text if text.isprintable() else _UNWANTED.sub(lambda m: " " if m[0] <= "\x7f" else "\ufffd", text)
 
 
 def _texts(value: Any, column: str) -> list[str]:
@@ -235,10 +248,16 @@ def _texts(value: Any, column: str) -> list[str]:
 
 
 def _plain(value: Any) -> Value:
-    """A carried value as it came; nested JSON is kept as JSON text."""
-    if value is None or isinstance(value, str | int | float | bool):
+    """A carried value as it came; nested values become JSON text, dates and the like their usual text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, str):
+        return value if value.isprintable() else _SURROGATE.sub("\ufffd", value)
+    if value is None or isinstance(value, int | float | bool):
         return value
-    return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, list | dict):
+        return _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False, default=str))
+    return str(value)
 
 
 def _open_text(path: str | Path, name: str) -> IO[str]:
@@ -271,16 +290,23 @@ def _csv_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[int, 
             except csv.Error as error:
                 yield number, f"cannot be parsed ({error}); is a quote left open?"
                 continue
-            if header is None:
-                header = [cell.strip() for cell in cells]
-                twice = {h for h in header if header.count(h) > 1}
-                if twice:
-                    raise InputError(f"{name}: column '{sorted(twice)[0]}' stands twice in the header")
-                continue
+            # An empty line is no case but counts, so that row numbers are those of a spreadsheet.
             if not cells:
-                number -= 1
                 continue
-            yield number, _csv_record(header, cells)
+            if header is None:
+                header = _csv_header(cells, name)
+            else:
+                yield number, _csv_record(header, cells)
+
+
+def _csv_header(cells: list[str], name: str) -> list[str]:
+    header = [cell.strip() for cell in cells]
+    if any(_NOT_UTF8.search(cell) for cell in header):
+        raise InputError(f"{name}, row 1: the header is not UTF-8 (UTF-16 or Latin-1?); save the file as UTF-8")
+    twice = {h for h in header if header.count(h) > 1}
+    if twice:
+        raise InputError(f"{name}, row 1: column '{sorted(twice)[0]}' stands twice in the header; rename one")
+    return header
 
 
 def _csv_record(header: list[str], cells: list[str]) -> Mapping[str, Any] | str:
@@ -346,21 +372,36 @@ def make_cases(
     'Tubulovillous adenoma.'
     """
     given = {"references": references, "sources": sources, "ids": ids, "systems": systems}
+    for what, values in {"candidates": candidates, **given}.items():
+        if isinstance(values, str):
+            raise InputError(f"{what}: one text was given; write a list of texts, even for one case")
     for what, values in given.items():
         if values is not None and len(values) != len(candidates):
             raise InputError(f"{len(candidates)} candidates but {len(values)} {what}")
     cases = []
     for i, candidate in enumerate(candidates):
-        reference = references[i] if references is not None else ()
-        many = (reference,) if isinstance(reference, str) else tuple(reference)
+        if not isinstance(candidate, str):
+            raise InputError(f"candidates[{i}]: expected text, found {type(candidate).__name__}; use '' for none")
+        many = _given_references(references[i] if references is not None else None, i)
         cases.append(
             Case(
                 id=ids[i] if ids is not None else str(i + 1),
                 candidate=candidate,
-                references=tuple(r for r in many if r.strip()),
+                references=many,
                 source=sources[i] if sources is not None else None,
                 system=systems[i] if systems is not None else None,
                 row=i + 1,
             )
         )
     return cases
+
+
+def _given_references(given: str | Sequence[str] | None, i: int) -> tuple[str, ...]:
+    """The references of case `i`: one text, several, or none."""
+    if given is None:
+        return ()
+    many = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else (given,)
+    for text in many:
+        if not isinstance(text, str):
+            raise InputError(f"references[{i}]: expected a text or a list of texts, found {type(text).__name__}")
+    return tuple(text for text in many if text.strip())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +26,7 @@ FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?")
 _PARQUET_ROWS = 20_000
+_MOST_COLUMNS = 2_000
 
 
 def flat(case: Case, scores: Mapping[str, Score], metrics: Sequence[Metric]) -> dict[str, Any]:
@@ -32,7 +34,9 @@ def flat(case: Case, scores: Mapping[str, Score], metrics: Sequence[Metric]) -> 
     record: dict[str, Any] = {"id": case.id}
     if case.system is not None:
         record["system"] = case.system
-    record.update(case.extra)
+    taken = {"id", "system", "reference_key", *(metric.name for metric in metrics)}
+    for column, value in case.extra.items():
+        record[f"file.{column}" if column in taken else column] = value
     if case.references:
         record["reference_key"] = case.digest(["reference"]).hex()[:12]
     for metric in metrics:
@@ -68,7 +72,11 @@ class ScoresWriter:
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror}); choose another --out") from error
         self.columns: list[str] | None = None
-        self.csv = csv.writer(self.stream, delimiter="\t" if self.suffix == ".tsv" else ",", lineterminator="\n")
+        self._start_csv()
+
+    def _start_csv(self) -> None:
+        self.delimiter = "\t" if self.suffix == ".tsv" else ","
+        self.csv = csv.writer(self.stream, delimiter=self.delimiter, lineterminator="\n")
 
     def __enter__(self) -> ScoresWriter:
         return self
@@ -89,11 +97,32 @@ class ScoresWriter:
             self.csv.writerow([guard(column) for column in self.columns])
         unknown = [column for column in record if column not in self.columns]
         if unknown:
-            raise InputError(
-                f"{self.path}: row {case.row} has a column '{unknown[0]}' that earlier rows do not; "
-                "write .jsonl or .parquet instead, or give every row the same columns"
-            )
+            self._widen(unknown, case)
         self.csv.writerow([_cell(record.get(column)) for column in self.columns])
+
+    def _widen(self, unknown: Sequence[str], case: Case) -> None:
+        """A later row brought new columns: write what there is again, with room for them before the scores."""
+        assert self.columns is not None
+        if len(self.columns) + len(unknown) > _MOST_COLUMNS:
+            raise InputError(
+                f"{self.path}: row {case.row} brings the columns to more than {_MOST_COLUMNS:,} "
+                f"('{unknown[0]}' is new); write .jsonl, or give every row the same columns"
+            )
+        ours = {"reference_key", *(metric.name for metric in self.metrics)}
+        at = next((i for i, column in enumerate(self.columns) if column in ours), len(self.columns))
+        self.stream.close()
+        narrow = self.partial.with_name(self.partial.name + ".narrow")
+        self.partial.replace(narrow)
+        self.stream = self.partial.open("w", encoding="utf-8", newline="")
+        self._start_csv()
+        self.columns[at:at] = unknown
+        csv.field_size_limit(sys.maxsize)
+        with narrow.open(encoding="utf-8", newline="") as old:
+            rows = csv.reader(old, delimiter=self.delimiter)
+            next(rows)
+            self.csv.writerow([guard(column) for column in self.columns])
+            self.csv.writerows([*row[:at], *("" for _ in unknown), *row[at:]] for row in rows)
+        narrow.unlink()
 
     def finish(self, problems: Sequence[str] = (), settings: Mapping[str, Any] | None = None) -> None:
         """Put the file in its place, and the signatures beside it."""
