@@ -110,6 +110,7 @@ class SplitEncoder(nn.Module):
         super().__init__()
         self.config = config
         self.size: int = config["hidden_size"]
+        self.pad: int = config.get("pad_token_id") or 0
         self.shared = shared
         cut = max(shared, 0)
         layers = [Layer(config) for _ in range(config["num_hidden_layers"])]
@@ -138,6 +139,7 @@ class LibraryEncoder(nn.Module):
         super().__init__()
         self.model = model
         self.size: int = model.config.hidden_size
+        self.pad: int = model.config.pad_token_id or 0
         self.sides = sides
 
     def forward(self, ids: Tensor, mask: Tensor, sides: Tensor) -> Tensor:

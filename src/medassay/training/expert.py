@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from medassay.errors import InputError
 from medassay.models.pairs import diagnosis_first, join_pair
 from medassay.training.bert import Encoder, load_encoder
-from medassay.training.loop import Schedule, buckets, fit, padded, pick_device, set_seed
+from medassay.training.loop import Schedule, buckets, fit, padded, padded_ids, pick_device, set_seed
 
 BINS: NDArray[np.float32] = np.arange(0, 5.01, 0.5, dtype=np.float32)
 VERDICTS = ("exact", "broad", "wrong")
@@ -131,15 +131,16 @@ class PairTokenizer:
         return PairTokens(ids, sides, bins, score, verdict, pair.weight)
 
 
-def _inputs(items: Sequence[PairTokens], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    ids = padded([p.ids for p in items], device)
-    return ids, (ids != 0).long(), padded([p.sides for p in items], device)
+def _inputs(model: ExpertModel, items: Sequence[PairTokens]) -> tuple[Tensor, Tensor, Tensor]:
+    device = model.bins.weight.device
+    ids, mask = padded_ids([p.ids for p in items], device, model.encoder.pad)
+    return ids, mask, padded([p.sides for p in items], device)
 
 
 def _loss(model: ExpertModel, items: Sequence[PairTokens], order_weight: float) -> Tensor:
     """Cross-entropy on bins and on mean/5, plus a pairwise term: the better pair must score higher."""
     device = model.bins.weight.device
-    logits, verdicts = model(*_inputs(items, device))
+    logits, verdicts = model(*_inputs(model, items))
     logits = logits.float()
     target = torch.from_numpy(np.stack([p.target for p in items])).to(device)
     score = torch.tensor([p.score for p in items], device=device)
@@ -181,7 +182,7 @@ def predict_expert(model: ExpertModel, items: Sequence[PairTokens], batch: int =
     with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda"):
         for start in range(0, len(order), batch):
             chunk = order[start : start + batch]
-            logits, _ = model(*_inputs([items[i] for i in chunk], device))
+            logits, _ = model(*_inputs(model, [items[i] for i in chunk]))
             out[chunk] = logits.float().softmax(-1).cpu().numpy()
     return out
 

@@ -77,11 +77,11 @@ def fit(
     `loss_of` gives the loss of one batch and may call the model as it likes. The running mean of the
     weights, when asked for, replaces the last weights at the end.
     """
-    optimiser = torch.optim.AdamW(_groups(model, plan), betas=(0.9, 0.98), eps=1e-6)
-    bases = [group["lr"] for group in optimiser.param_groups]
     trained = [w for w in model.parameters() if w.requires_grad]
-    mean = [w.detach().clone() for w in trained] if plan.average else []
     cuda = trained[0].is_cuda
+    optimiser = torch.optim.AdamW(_groups(model, plan), betas=(0.9, 0.98), eps=1e-6, fused=cuda)
+    bases = [group["lr"] for group in optimiser.param_groups]
+    mean = [w.detach().clone() for w in trained] if plan.average else []
     step, losses, total = 0, [], 0
     for epoch in range(plan.epochs):
         model.train()
@@ -135,3 +135,10 @@ def padded(rows: Sequence[Sequence[int]], device: torch.device, fill: int = 0) -
     for i, row in enumerate(rows):
         table[i, : len(row)] = row
     return torch.from_numpy(table).to(device, non_blocking=True)
+
+
+def padded_ids(rows: Sequence[Sequence[int]], device: torch.device, pad: int) -> tuple[Tensor, Tensor]:
+    """Token ids filled up with the encoder's `pad` id, and the mask: 1 on tokens, 0 on padding."""
+    lengths = torch.tensor([len(row) for row in rows], device=device)
+    ids = padded(rows, device, pad)
+    return ids, (torch.arange(ids.shape[1], device=device)[None] < lengths[:, None]).long()

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from medassay.models.decoding import ENTITY_TYPES, WordSpan, bio_labels, decode_spans
 from medassay.training.annotation import Segment
 from medassay.training.bert import Encoder, load_encoder
-from medassay.training.loop import Schedule, buckets, fit, padded, pick_device, set_seed
+from medassay.training.loop import Schedule, buckets, fit, padded_ids, pick_device, set_seed
 
 IGNORED = -100
 
@@ -112,8 +112,8 @@ def _joined(a: Words, b: Words) -> Words:
 def _loss(model: EntityModel, items: Sequence[Words], soft_weight: float) -> Tensor:
     """Cross-entropy over words, against the gold label or the teacher's distribution."""
     device = model.head.weight.device
-    ids = padded([w.ids for w in items], device)
-    logits = model(ids, (ids != 0).long()).float()
+    ids, mask = padded_ids([w.ids for w in items], device, model.encoder.pad)
+    logits = model(ids, mask).float()
     width = logits.shape[1]
     rows = np.concatenate([np.asarray(w.first) + i * width for i, w in enumerate(items)])
     chosen = logits.reshape(-1, logits.shape[2])[torch.from_numpy(rows).to(device)]
@@ -169,8 +169,8 @@ def predict_logits(model: EntityModel, texts: Sequence[Words], batch: int = 128)
     with torch.no_grad(), torch.autocast("cuda", torch.bfloat16, enabled=device.type == "cuda"):
         for start in range(0, len(order), batch):
             chunk = order[start : start + batch]
-            ids = padded([texts[i].ids for i in chunk], device)
-            logits = model(ids, (ids != 0).long()).float().cpu().numpy()
+            ids, mask = padded_ids([texts[i].ids for i in chunk], device, model.encoder.pad)
+            logits = model(ids, mask).float().cpu().numpy()
             for row, i in enumerate(chunk):
                 out[i] = logits[row, texts[i].first]
     return out

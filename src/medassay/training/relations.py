@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from medassay.models.decoding import ASSERTIONS, ENTITY_TYPES, RELATION_TYPES
 from medassay.training.annotation import Entity, Segment
 from medassay.training.bert import SplitEncoder, load_encoder
-from medassay.training.loop import Schedule, buckets, fit, padded, pick_device, set_seed
+from medassay.training.loop import Schedule, buckets, fit, padded, padded_ids, pick_device, set_seed
 from medassay.training.ner import Words, words_of
 
 FAR = 40
@@ -153,7 +153,7 @@ def jitter(segment: Segment, words: Words, shuffler: random.Random, rate: float)
 
 def _tensors(items: Sequence[Marked], device: torch.device) -> tuple[list[Tensor], list[int]]:
     """Model inputs of a batch and the number of the first entity of each item."""
-    ids = padded([m.ids for m in items], device)
+    ids, mask = padded_ids([m.ids for m in items], device, 0)
     tags = padded([m.tags for m in items], device)
     row, first, last, head, tail, starts = [], [], [], [], [], []
     for i, m in enumerate(items):
@@ -165,7 +165,7 @@ def _tensors(items: Sequence[Marked], device: torch.device) -> tuple[list[Tensor
         head += [offset + h for h, _ in m.pairs]
         tail += [offset + t for _, t in m.pairs]
     places = [torch.tensor(x, dtype=torch.long, device=device) for x in (row, first, last, head, tail)]
-    return [ids, (ids != 0).long(), tags, *places], starts
+    return [ids, mask, tags, *places], starts
 
 
 def _loss(

@@ -1,0 +1,206 @@
+"""Alignment of terms: synonyms of one concept come together, and the base's sense of similarity stays.
+
+SapBERT's idea (multi-similarity over synonyms of a terminology) with a second term that keeps the
+cosine structure of the base on terms and sentences, because synonym training alone forgets relatedness.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from medassay.errors import InputError
+from medassay.training.bert import Encoder, load_encoder
+from medassay.training.loop import Schedule, fit, padded_ids, pick_device, set_seed
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """A concept of a terminology and all its names, the preferred one first."""
+
+    id: str
+    names: tuple[str, ...]
+
+
+def read_concepts(path: Path) -> list[Concept]:
+    """Concepts of a JSONL file: one `{"id", "names"}` a line; concepts with one name are kept as anchors."""
+    concepts = []
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                row = json.loads(line)
+                concepts.append(Concept(str(row["id"]), tuple(str(n) for n in row["names"])))
+            except (json.JSONDecodeError, KeyError, TypeError) as error:
+                raise InputError(f'{path}: line {number}: expected {{"id": …, "names": […]}} ({error!r})') from error
+    return concepts
+
+
+def read_ontology(path: Path, prefix: str) -> list[Concept]:
+    """Concepts of an ontology in the cellxgene-ontology-guide form (JSON, or JSON compressed with zstd).
+
+    Only terms whose id begins with `prefix` ("MONDO") and that are not deprecated are kept.
+    """
+    content = path.read_bytes()
+    if path.suffix == ".zst":
+        import zstandard
+
+        content = zstandard.ZstdDecompressor().stream_reader(content).read()
+    concepts = []
+    for key, term in json.loads(content).items():
+        if key.startswith(prefix) and not term.get("deprecated"):
+            names = dict.fromkeys([term["label"], *term.get("synonyms", [])])
+            concepts.append(Concept(key, tuple(n for n in names if n)))
+    return concepts
+
+
+class SentenceModel(nn.Module):
+    """Encoder, mean over tokens, unit length."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        hidden = self.encoder(ids, mask, torch.zeros_like(ids)).float()
+        kept = mask[:, :, None].float()
+        return F.normalize((hidden * kept).sum(1) / kept.sum(1), dim=-1)
+
+
+class Texts:
+    """Token ids of texts, each text encoded once and cut at `limit` tokens."""
+
+    def __init__(self, tokenizer: Any, limit: int = 128) -> None:
+        self.tokenizer, self.limit = tokenizer, limit
+        self._seen: dict[str, list[int]] = {}
+
+    def ids(self, text: str) -> list[int]:
+        """Ids with frame tokens."""
+        if text not in self._seen:
+            ids = self.tokenizer.encode(text).ids
+            self._seen[text] = [*ids[: self.limit - 1], ids[-1]] if len(ids) > self.limit else ids
+        return self._seen[text]
+
+
+def embed(model: SentenceModel, texts: Texts, strings: Sequence[str], batch: int = 256) -> NDArray[np.float32]:
+    """Unit vectors [strings, size], in order."""
+    device = next(model.parameters()).device
+    order = sorted(range(len(strings)), key=lambda i: len(texts.ids(strings[i])))
+    out: NDArray[np.float32] | None = None
+    model.eval()
+    with torch.no_grad():
+        for start in range(0, len(order), batch):
+            chunk = order[start : start + batch]
+            rows = [texts.ids(strings[i]) for i in chunk]
+            vectors = model(*padded_ids(rows, device, model.encoder.pad)).cpu().numpy()
+            if out is None:
+                out = np.zeros((len(strings), vectors.shape[1]), np.float32)
+            out[chunk] = vectors
+    return out if out is not None else np.zeros((0, 0), np.float32)
+
+
+def _contrast(vectors: Tensor, owner: Tensor, sharpness: float) -> Tensor:
+    """InfoNCE over a batch in which names of one concept share `owner`: every other name is a negative."""
+    scores = vectors @ vectors.T * sharpness
+    itself = torch.eye(len(owner), dtype=torch.bool, device=owner.device)
+    same = (owner[:, None] == owner[None]) & ~itself
+    scores = scores.masked_fill(itself, -1e4)
+    log_share = scores - torch.logsumexp(scores, 1, keepdim=True)
+    has = same.any(1)
+    return -((log_share * same).sum(1) / same.sum(1).clamp(min=1))[has].mean()
+
+
+@dataclass(frozen=True, slots=True)
+class AlignPlan:
+    """Weights of the two terms: `keep` holds the base's cosines, `anchor` the base's very vectors."""
+
+    sharpness: float = 20.0
+    contrast: float = 1.0
+    keep: float = 50.0
+    anchor: float = 0.0
+
+
+def train_align(
+    concepts: Sequence[Concept],
+    general: Sequence[str],
+    base: str | Path,
+    plan: Schedule,
+    shared: int = 3,
+    teacher: str | Path | None = None,
+    tokenizer_file: Path | None = None,
+    weights: AlignPlan = AlignPlan(),
+    device: torch.device | None = None,
+) -> tuple[SentenceModel, Texts]:
+    """Train `base` on synonyms while keeping the cosines of `teacher` (default: `base` as it is).
+
+    `general` are texts of every other kind (sentences, report lines) on which similarity must not
+    move. `plan.batch` names come in pairs of synonyms, with as many general texts.
+    """
+    from tokenizers import Tokenizer
+
+    set_seed(plan.seed)
+    device = device or pick_device()
+    tokenizer = Tokenizer.from_file(str(tokenizer_file or Path(base) / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    texts = Texts(tokenizer)
+    model = SentenceModel(load_encoder(base, shared)).to(device)
+    fixed = SentenceModel(load_encoder(teacher or base)).to(device).requires_grad_(False).eval()
+    several = [c for c in concepts if len(c.names) > 1]
+    half = plan.batch // 2
+
+    def batches(epoch: int) -> list[tuple[list[str], list[int], list[str]]]:
+        shuffler = random.Random(plan.seed * 101 + epoch)
+        order = several[:]
+        shuffler.shuffle(order)
+        out = []
+        for start in range(0, len(order) - half + 1, half):
+            chunk = order[start : start + half]
+            names = [n for c in chunk for n in shuffler.sample(c.names, 2)]
+            owner = [i for i in range(len(chunk)) for _ in range(2)]
+            out.append((names, owner, shuffler.sample(general, min(len(general), plan.batch))))
+        return out
+
+    def loss_of(item: tuple[list[str], list[int], list[str]]) -> Tensor:
+        names, owner, other = item
+        ids = padded_ids([texts.ids(n) for n in names], device, model.encoder.pad)
+        mine = model(*ids)
+        loss = weights.contrast * _contrast(mine, torch.tensor(owner, device=device), weights.sharpness)
+        more = padded_ids([texts.ids(t) for t in other], device, model.encoder.pad)
+        with torch.no_grad():
+            was_terms, was_texts = fixed(*ids), fixed(*more)
+        now_texts = model(*more)
+        owners = torch.tensor(owner, device=device)
+        apart = (owners[:, None] != owners[None]).float()
+        drift = ((mine @ mine.T - was_terms @ was_terms.T) ** 2 * apart).sum() / apart.sum()
+        drift = drift + ((now_texts @ now_texts.T - was_texts @ was_texts.T) ** 2).mean()
+        loss = loss + weights.keep * drift
+        if weights.anchor:
+            loss = loss + weights.anchor * (2 - (now_texts * was_texts).sum(-1) - (mine * was_terms).sum(-1)).mean()
+        return loss
+
+    fit(model, batches, loss_of, plan)
+    return model, texts
+
+
+def retrieval_accuracy(
+    model: SentenceModel, texts: Texts, held_out: Sequence[Concept], pool: Sequence[Concept]
+) -> float:
+    """Share (0–1) of held-out synonyms whose nearest name in `pool`, all preferred names, is their concept's.
+
+    `pool` must contain the held-out concepts; the query is each held-out concept's last synonym.
+    """
+    queries = [(c.id, c.names[-1]) for c in held_out if len(c.names) > 1]
+    names = embed(model, texts, [c.names[0] for c in pool])
+    asked = embed(model, texts, [name for _, name in queries])
+    best = (asked @ names.T).argmax(1)
+    return float(np.mean([pool[int(b)].id == key for b, (key, _) in zip(best, queries)]))
