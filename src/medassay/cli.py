@@ -7,6 +7,7 @@ are kept); 2 stopped, nothing usable was made; 130 interrupted (the same command
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -168,5 +169,7 @@ def main() -> NoReturn:
         if hasattr(error, "format_message"):  # a usage error of the parser
             say(f"{error.format_message()} (see medassay --help)")
             sys.exit(2)
-        raise
+        traceback.print_exc()
+        say("stopped by the fault above, which is not of your making; please report it")
+        sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from medassay.cases import Case, Row
-from medassay.engine.store import Store
+from medassay.engine.store import Store, keys_of
 from medassay.metrics.base import Metric
 from medassay.scores import Result, Score
 
@@ -52,10 +52,17 @@ def _through(metric: Metric, cases: Sequence[Case], store: Store | None) -> list
         return metric.score(cases)
     scores = store.get(metric, cases)
     missing = [i for i, score in enumerate(scores) if score is None]
-    if missing:
-        todo = [cases[i] for i in missing]
+    # Equal content is measured once, in order, so that a resumed run cuts the same slices as a whole one.
+    owners: dict[bytes, list[int]] = {}
+    for i, key in zip(missing, keys_of(metric, [cases[i] for i in missing])):
+        owners.setdefault(key, []).append(i)
+    places = list(owners.values())
+    for start in range(0, len(places), metric.keep_every):
+        some = places[start : start + metric.keep_every]
+        todo = [cases[same[0]] for same in some]
         made = metric.score(todo)
         store.put(metric, todo, made)
-        for i, score in zip(missing, made):
-            scores[i] = score
+        for same, score in zip(some, made):
+            for i in same:
+                scores[i] = score
     return [score for score in scores if score is not None]

@@ -46,17 +46,17 @@ class Store:
 
     def get(self, metric: Metric, cases: Sequence[Case]) -> list[Score | None]:
         """The stored score of each case, None where there is none yet."""
-        keys = [key(metric, case) for case in cases]
+        keys = keys_of(metric, cases)
         found: dict[bytes, str] = {}
         for start in range(0, len(keys), _CHUNK):
             some = keys[start : start + _CHUNK]
             marks = ",".join("?" * len(some))
             found.update(self.db.execute(f"SELECT key, score FROM scores WHERE key IN ({marks})", some))
-        return [Score.from_json(found[k]) if k in found else None for k in keys]
+        return [Score.from_json(found[key]) if key in found else None for key in keys]
 
     def put(self, metric: Metric, cases: Sequence[Case], scores: Sequence[Score]) -> None:
         """Keep the scores; on return they survive a kill."""
-        rows = [(key(metric, case), score.to_json()) for case, score in zip(cases, scores)]
+        rows = [(key, score.to_json()) for key, score in zip(keys_of(metric, cases), scores)]
         try:
             with self.db:
                 self.db.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
@@ -70,9 +70,13 @@ class Store:
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
 
-def key(metric: Metric, case: Case) -> bytes:
-    """The content address of one metric's score of one case."""
-    hasher = hashlib.blake2b(str(metric.signature).encode(), digest_size=20)
-    hasher.update(b"evidence" if metric.with_evidence else b"value")
-    hasher.update(case.digest(metric.needs))
-    return hasher.digest()
+def keys_of(metric: Metric, cases: Sequence[Case]) -> list[bytes]:
+    """The content address of one metric's score of each case."""
+    start = hashlib.blake2b(str(metric.signature).encode(), digest_size=20)
+    start.update(b"evidence" if metric.with_evidence else b"value")
+    keys = []
+    for case in cases:
+        hasher = start.copy()
+        hasher.update(case.digest(metric.needs))
+        keys.append(hasher.digest())
+    return keys

@@ -42,6 +42,8 @@ class Metric(ABC):
     bounds: tuple[float | None, float | None] = (0.0, 1.0)
     with_evidence: bool = False
     """Whether evidence that costs time is wanted; whoever draws it turns it on."""
+    keep_every: ClassVar[int] = 1024
+    """Cases scored between two writes to the store; a slow metric names fewer, so that a kill loses little."""
 
     def __init__(self, *, references: Literal["best", "mean"] = "best") -> None:
         if references not in ("best", "mean"):

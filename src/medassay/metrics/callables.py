@@ -22,11 +22,12 @@ from medassay.scores import Score
 
 
 class CallableMetric(Metric):
-    """A user's function. Its source is hashed into the signature, so edits never reuse old results."""
+    """A user's function. The file it stands in is hashed into the signature, so edits never reuse old results."""
 
     summary = "a Python function of yours"
     defined = "your code"
     bounds = (None, None)
+    keep_every = 64
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         super().__init__()
@@ -35,15 +36,13 @@ class CallableMetric(Metric):
         parameters = list(inspect.signature(function).parameters)
         self.batch = parameters[:1] == ["cases"]
         required = [
-            p.name
-            for p in inspect.signature(function).parameters.values()
-            if p.default is inspect.Parameter.empty
+            p.name for p in inspect.signature(function).parameters.values() if p.default is inspect.Parameter.empty
         ]
         self.needs = frozenset({"candidate", "reference"} if self.batch else required)
+        self.source = _source_hash(name, function)
 
     def settings(self) -> Mapping[str, object]:
-        source = inspect.getsource(self.function)
-        return {"source": hashlib.sha256(source.encode()).hexdigest()[:12]}
+        return {"source": self.source}
 
     def measure(self, cases: Sequence[Case]) -> list[Score]:
         if self.batch:
@@ -74,6 +73,19 @@ def from_callable(request: str) -> Metric:
     if not callable(found):
         raise MedassayError(f"'{request}' is a {type(found).__name__}, not a function")
     return CallableMetric(request, found)
+
+
+def _source_hash(name: str, function: Callable[..., Any]) -> str:
+    """A hash of the whole file the function stands in, so that what it calls there counts too."""
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(function))
+        source = Path(file or "").read_bytes()
+    except (OSError, TypeError) as error:
+        raise MedassayError(
+            f"'{name}': its source cannot be read, so its results could not be told apart; "
+            "wrap it in a function in a .py file"
+        ) from error
+    return hashlib.sha256(source).hexdigest()[:12]
 
 
 def _as_score(value: Any) -> Score:
