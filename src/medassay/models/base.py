@@ -16,14 +16,20 @@ import numpy.typing as npt
 Matrix = npt.NDArray[np.float32]
 
 ENTITY_TYPES = ("site", "diagnosis", "descriptor", "marker", "modifier", "finding", "grade")
-HARE_TYPES = ("site", "diagnosis", "descriptor", "marker", "modifier")
+"""The seven entity types, HARE's five first, in the order of a classifier's outputs."""
+
+HARE_TYPES = ENTITY_TYPES[:5]
+"""The five entity types of HARE (section 3.1); `finding` and `grade` are additions."""
+
 ASSERTIONS = ("present", "absent", "possible")
+
 RELATION_TYPES = {
     ("marker", "modifier"): "marker_modifier",
     ("diagnosis", "descriptor"): "diagnosis_descriptor",
     ("diagnosis", "grade"): "diagnosis_grade",
     ("finding", "grade"): "finding_grade",
 }
+"""Relation of each (head, tail) type pair that may be related; other pairs are never asked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,11 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the relation model says of one text: an assertion for each span, and the links."""
+    """What the relation model says of one text: an assertion for each span, and the links.
+
+    `assertions` is empty where the model reads none (relation models of the hub): the caller then
+    decides by rule.
+    """
 
     assertions: tuple[tuple[str, float], ...]
     links: tuple[Link, ...]
@@ -56,11 +66,14 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """An estimate of the expert's 0–5 score, with the interval that holds it nine times in ten."""
+    """An estimate of the expert's 0–5 score, with the interval that holds it nine times in ten.
+
+    `low` and `high` are None, both, where the model was never calibrated (cross-encoders of the hub).
+    """
 
     score: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 class Encoder(Protocol):

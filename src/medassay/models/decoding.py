@@ -12,21 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-ENTITY_TYPES: tuple[str, ...] = ("site", "diagnosis", "descriptor", "marker", "modifier", "finding", "grade")
-"""The seven entity types, HARE's five first in the order that scores and labels use."""
+from medassay.models.base import ASSERTIONS, ENTITY_TYPES, HARE_TYPES, RELATION_TYPES
 
-HARE_TYPES: tuple[str, ...] = ENTITY_TYPES[:5]
-"""The five entity types of HARE (section 3.1); `finding` and `grade` are additions."""
-
-ASSERTIONS: tuple[str, ...] = ("present", "absent", "possible")
-
-RELATION_TYPES: tuple[tuple[str, str], ...] = (
-    ("marker", "modifier"),
-    ("diagnosis", "descriptor"),
-    ("diagnosis", "grade"),
-    ("finding", "grade"),
-)
-"""Type pairs (head, tail) that may be related; every other pair is never asked about."""
+__all__ = [
+    "ASSERTIONS",
+    "ENTITY_TYPES",
+    "FORBIDDEN",
+    "HARE_TYPES",
+    "RELATION_TYPES",
+    "WordSpan",
+    "bio_labels",
+    "bio_transitions",
+    "decode_spans",
+    "viterbi",
+]
 
 FORBIDDEN = -1e4
 

@@ -59,15 +59,16 @@ class Tokenizer:
 
     def __call__(self, texts: Sequence[str]) -> list[Tokens]:
         """Tokens of each text, without frame tokens."""
-        # A lone surrogate cannot be encoded; it becomes a mark of the same length, so offsets hold.
-        clean = [
-            text.encode("utf-8", "replace").decode() if _SURROGATE.search(text) else text for text in texts
-        ]
-        encoded = self.backend.encode_batch(clean, add_special_tokens=False)
+        encoded = self.backend.encode_batch([encodable(text) for text in texts], add_special_tokens=False)
         return [Tokens(e.ids, e.offsets, e.tokens) for e in encoded]
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encodable(text: str) -> str:
+    """The text with each lone surrogate, which no tokenizer takes, as one mark: offsets hold."""
+    return _SURROGATE.sub("?", text)
 
 
 def sentence_windows(text: str, tokens: Tokens, index: int, limit: int, overlap: int = 32) -> list[Window]:
@@ -88,8 +89,9 @@ def _sentence_ends(text: str, tokens: Tokens) -> list[int]:
     """Token positions at which a sentence or line has just ended; the last is the length."""
     ends = []
     for i in range(1, len(tokens)):
-        gap = text[tokens.offsets[i - 1][1] : tokens.offsets[i][0]]
-        if "\n" in gap or (gap and tokens.pieces[i - 1] in _ENDS):
+        before, after = tokens.offsets[i - 1], tokens.offsets[i]
+        gap = text[before[1] : after[0]]
+        if "\n" in gap or (gap and text[before[0] : before[1]].strip() in _ENDS):
             ends.append(i)
     if len(tokens):
         ends.append(len(tokens))
