@@ -15,6 +15,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -337,6 +338,18 @@ def _jsonl_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[int
             )
 
 
+def _check_parquet(path_or_file: str | io.BytesIO) -> None:
+    """Look at both ends of the file: a cut one is told plainly, before the reader panics over it."""
+    with Path(path_or_file).open("rb") if isinstance(path_or_file, str) else nullcontext(path_or_file) as stream:
+        start = stream.read(4)
+        size = stream.seek(0, io.SEEK_END)
+        stream.seek(max(0, size - 8))
+        tail = stream.read(8)
+        stream.seek(0)
+    if start != b"PAR1" or tail[4:] != b"PAR1" or int.from_bytes(tail[:4], "little") > size - 12:
+        raise ValueError("its first or last bytes are not those of Parquet")
+
+
 def _parquet_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
     from arro3.io import read_parquet
 
@@ -345,6 +358,7 @@ def _parquet_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[i
     else:
         path_or_file = str(path)
     try:
+        _check_parquet(path_or_file)
         batches = read_parquet(path_or_file)
         number = 0
         for batch in batches:
@@ -354,7 +368,12 @@ def _parquet_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[i
                 yield number, dict(zip(columns, values))
     except InputError:
         raise
-    except Exception as error:  # arro3 raises its own types for a truncated or foreign file
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
+    except BaseException as error:
+        # arro3 raises its own types for a broken file; one of them, a panic, is not even an Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         raise InputError(f"{name}: not a readable Parquet file ({error}); was the download cut short?") from error
 
 

@@ -120,7 +120,13 @@ def _print_table(console: Console, columns: Sequence[_Column], rules: Sequence[i
         )
     for i, row in enumerate(zip(*(column.cells for column in kept))):
         table.add_row(*(Text(cell) for cell in row), end_section=i in rules)
-    console.print(table, width=room, crop=False)
+    if console.is_terminal:
+        console.print(table)
+    else:
+        # A pipe has no width, but rich assumes one and would cut the columns to it.
+        stream = io.StringIO()
+        _plain_console(stream, room).print(table)
+        console.print(Text(_stripped(stream)), soft_wrap=True)
     hidden = [column.header for column in columns if column not in kept]
     if hidden:
         _note(console, f"Too narrow to show: {', '.join(hidden)}.")
@@ -176,8 +182,8 @@ def comparison_text(comparison: Comparison) -> str:
     return _stripped(stream)
 
 
-def _plain_console(stream: io.StringIO) -> Console:
-    return Console(file=stream, force_terminal=False, color_system=None, width=100, legacy_windows=False)
+def _plain_console(stream: io.StringIO, width: int = 100) -> Console:
+    return Console(file=stream, force_terminal=False, color_system=None, width=width, legacy_windows=False)
 
 
 def _stripped(stream: io.StringIO) -> str:
@@ -318,7 +324,8 @@ def print_metric_card(console: Console, name: str, metric: type[Metric]) -> None
         grid.add_row(label, Text(fact))
     console.print()
     console.print(grid)
-    description = inspect.getdoc(metric) if metric.__doc__ else None
+    # Examples at the end of a docstring are for readers of the code.
+    description = (inspect.getdoc(metric) or "").split(">>>")[0].strip() if metric.__doc__ else ""
     if description and description != metric.summary:
         console.print()
         console.print(Text(description))

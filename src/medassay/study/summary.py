@@ -280,9 +280,8 @@ def _intervals(tally: Tally, resamples: int, seed: int) -> dict[tuple[str, int],
 
     for g in range(len(tally.groups)):
         mine = tally._cell_groups == g
-        for column in tally._columns.values():
-            scored = column.sums[mine]
-            scored = scored[scored[:, -1] > 0] if column.width else scored[:0]
+        for column in filter(lambda column: column.width, tally._columns.values()):
+            scored = column.sums[mine & (column.sums[:, -1] > 0)]
             if len(scored) >= _FEW_CLUSTERS:
                 shared.append((column, g))
                 if sum(c.width + 1 for c, _ in shared) > _WIDTH:

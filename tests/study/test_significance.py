@@ -1,0 +1,260 @@
+"""Comparison of systems: scipy's permutation test and hand arithmetic as oracles, symmetry, pairing, notes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medassay.errors import MedassayError
+from medassay.study.scorefile import ScoreTable, _Growing
+from medassay.study.significance import Comparison, Pair, cliffs_delta, compare, holm, randomisation_p
+
+
+def table(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str] = ("m",), **better: bool) -> ScoreTable:
+    columns = {}
+    for name in dict.fromkeys(key for row in rows for key in row):
+        column = _Growing(name in metrics, 0)
+        for row in rows:
+            column.add(row.get(name))
+        columns[name] = column.finish()
+    return ScoreTable(
+        "t.csv", np.arange(1, len(rows) + 1), columns, tuple(metrics), better or dict.fromkeys(metrics, True)
+    )
+
+
+def systems(**scores: Sequence[float | None]) -> list[dict[str, Any]]:
+    return [{"id": str(i), "system": name, "m": value} for name, many in scores.items() for i, value in enumerate(many)]
+
+
+def only(comparison: Comparison) -> Pair:
+    assert len(comparison.pairs) == 1
+    return comparison.pairs[0]
+
+
+def test_exact_by_hand() -> None:
+    # Differences 1, 2, 3: of the eight sign patterns only +++ and −−− reach a sum of 6.
+    pair = only(compare(table(systems(a=[2, 4, 6], b=[1, 2, 3]))))
+    assert pair.exact and pair.p == pytest.approx(2 / 8)
+    assert (pair.n, pair.difference, pair.mean_first, pair.mean_second) == (3, 2.0, 4.0, 2.0)
+    assert pair.d_z == pytest.approx(2.0)  # mean 2, standard deviation 1
+    assert (pair.wins, pair.ties, pair.losses) == (1.0, 0.0, 0.0)
+    assert pair.cliff == pytest.approx(6 / 9)  # 2 is above 1 and below 3; 4 and 6 are above all three
+    assert pair.better is None
+
+
+def test_exact_agrees_with_scipy() -> None:
+    a, b = np.random.default_rng(0).random((2, 12))
+    oracle = scipy.stats.permutation_test(
+        (a, b), lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=np.inf
+    )
+    pair = only(compare(table(systems(a=a.tolist(), b=b.tolist()))))
+    assert pair.exact and pair.p == pytest.approx(oracle.pvalue)
+
+
+def test_random_flips_agree_with_scipy() -> None:
+    generator = np.random.default_rng(1)
+    a = generator.random(80)
+    b = a + generator.normal(0.02, 0.08, 80)
+    oracle = scipy.stats.permutation_test(
+        (a, b),
+        lambda x, y: np.mean(x - y),
+        permutation_type="samples",
+        n_resamples=20_000,
+        rng=np.random.default_rng(2),
+    )
+    pair = only(compare(table(systems(a=a.tolist(), b=b.tolist())), resamples=20_000))
+    assert not pair.exact and pair.p == pytest.approx(oracle.pvalue, abs=0.012)
+
+
+def test_interval_agrees_with_scipy() -> None:
+    generator = np.random.default_rng(5)
+    a, b = generator.random((2, 150))
+    oracle = scipy.stats.bootstrap(
+        (a - b,), np.mean, n_resamples=5000, method="percentile", rng=np.random.default_rng(3)
+    )
+    pair = only(compare(table(systems(a=a.tolist(), b=b.tolist())), resamples=5000))
+    assert pair.low == pytest.approx(oracle.confidence_interval.low, abs=0.006)
+    assert pair.high == pytest.approx(oracle.confidence_interval.high, abs=0.006)
+
+
+def test_bootstrap_p_is_near_the_t_test() -> None:
+    generator = np.random.default_rng(6)
+    a = generator.random(200)
+    b = a + generator.normal(0.01, 0.08, 200)
+    pair = only(compare(table(systems(a=a.tolist(), b=b.tolist()))))
+    assert pair.p_bootstrap == pytest.approx(scipy.stats.ttest_rel(a, b).pvalue, abs=0.02)
+    assert pair.p == pytest.approx(scipy.stats.ttest_rel(a, b).pvalue, abs=0.02)
+
+
+def test_equal_systems_do_not_differ() -> None:
+    pair = only(compare(table(systems(a=[0.1, 0.5, 0.3], b=[0.1, 0.5, 0.3]))))
+    assert (pair.p, pair.p_bootstrap, pair.d_z, pair.ties, pair.better) == (1.0, 1.0, None, 1.0, None)
+
+
+def test_false_positives_keep_to_their_level() -> None:
+    # 400 comparisons of systems that do not differ: 5 % ± 3.3 standard errors may fall below 0.05.
+    sums = np.random.default_rng(9).normal(size=(60, 400))
+    share = np.mean([p < 0.05 for p, _ in randomisation_p(sums, 2000, 1)])
+    assert 0.014 <= share <= 0.086
+
+
+def test_flips_move_whole_clusters() -> None:
+    # Ten items, but only two references: four sign patterns, two of them as far out. Never significant.
+    rows = systems(a=[1.0] * 10, b=[0.0] * 10)
+    for row in rows:
+        row["reference_key"] = "first" if int(row["id"]) < 5 else "second"
+    clustered = compare(table(rows))
+    assert only(clustered).p == 0.5 and only(clustered).clusters == 2
+    assert only(compare(table(rows), cluster="none")).p == pytest.approx(2 / 2**10)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=25))
+def test_swapping_the_systems_flips_the_sign(scores: list[tuple[float, float]]) -> None:
+    a, b = ([pair[k] for pair in scores] for k in (0, 1))
+    one = only(compare(table(systems(a=a, b=b)), resamples=200))
+    other = only(compare(table(systems(b=b, a=a)), resamples=200))
+    assert other.difference == pytest.approx(-(one.difference or 0.0), abs=1e-12)
+    assert other.p == pytest.approx(one.p) and other.p_holm == pytest.approx(one.p_holm)
+    assert other.cliff == pytest.approx(-(one.cliff or 0.0))
+    assert (other.wins, other.ties, other.losses) == (one.losses, one.ties, one.wins)
+    assert other.low == pytest.approx(-(one.high or 0.0), abs=1e-9)
+    assert other.better == one.better
+
+
+@given(st.lists(st.floats(0, 1), max_size=20))
+def test_holm_is_monotone_and_never_below_p(p_values: list[float]) -> None:
+    corrected = holm(p_values)
+    assert all(p <= c <= 1 for p, c in zip(p_values, corrected))
+    ordered = [c for _, c in sorted(zip(p_values, corrected))]
+    assert ordered == sorted(ordered)
+
+
+def test_holm_by_hand() -> None:
+    # 0.01 × 4, then 0.02 × 3, then 0.03 × 2 = 0.06 (not below 0.06), then 0.5 × 1.
+    assert holm([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
+
+
+def test_correction_runs_over_pairs_and_metrics() -> None:
+    generator = np.random.default_rng(0)
+    rows = [
+        {"id": str(i), "system": s, "m": float(generator.random() + k), "k": float(generator.random())}
+        for k, s in enumerate("abc")
+        for i in range(30)
+    ]
+    comparison = compare(table(rows, ("m", "k")))
+    assert len(comparison.pairs) == 6
+    assert [pair.p_holm for pair in comparison.pairs] == pytest.approx(
+        holm([pair.p or 0.0 for pair in comparison.pairs])
+    )
+    assert [pair.better for pair in comparison.pairs if pair.metric == "m"] == ["b", "c", "c"]
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.lists(st.integers(0, 5), min_size=1, max_size=12))
+def test_cliffs_delta_counts_pairs(a: list[int], b: list[int]) -> None:
+    brute = sum((x > y) - (x < y) for x in a for y in b) / (len(a) * len(b))
+    assert cliffs_delta(np.array(a, float), np.array(b, float)) == pytest.approx(brute)
+
+
+def test_lower_is_better_is_respected() -> None:
+    scores = table(systems(a=[0.1] * 12, b=[0.5] * 12), m=False)
+    pair = only(compare(scores))
+    assert pair.difference == pytest.approx(-0.4) and pair.better == "a" and pair.wins == 1.0
+    assumed = ScoreTable("t", scores.rows, scores.columns, ("m",))
+    assert only(compare(assumed)).better == "b"
+    assert any("higher taken as better: m" in note for note in compare(assumed).notes)
+    assert only(compare(assumed, lower=["m"])).better == "a"
+
+
+def test_missing_and_unscored_items_are_dropped_and_counted() -> None:
+    rows = systems(a=[0.1, 0.2, None, 0.4], b=[0.3, 0.4, 0.5])
+    comparison = compare(table(rows))
+    pair = only(comparison)
+    assert (pair.n, pair.dropped) == (2, 2)  # item 2 is unscored for a, item 3 missing for b
+    assert pair.difference == pytest.approx(-0.2)
+    assert any("Up to 2 items" in note for note in comparison.notes)
+
+
+def test_nothing_in_common_is_not_tested() -> None:
+    rows = systems(a=[0.1, 0.2, None], b=[None, None, 0.5])
+    pair = only(compare(table(rows)))
+    assert (pair.n, pair.p, pair.p_holm, pair.low, pair.difference, pair.better) == (0, None, None, None, None, None)
+
+
+def test_one_common_item_has_no_interval() -> None:
+    pair = only(compare(table(systems(a=[0.5], b=[0.1]))))
+    assert (pair.low, pair.high, pair.p_bootstrap, pair.d_z, pair.p) == (None, None, None, None, 1.0)
+
+
+def test_pairs_by_reference_where_ids_differ() -> None:
+    rows = systems(a=[0.1, 0.2, 0.3], b=[0.2, 0.3, 0.4])
+    for row in rows:
+        row["reference_key"] = "r" + row["id"]
+        row["id"] = row["system"] + row["id"]
+    comparison = compare(table(rows))
+    assert comparison.item == "reference_key" and only(comparison).n == 3
+    assert "reference_key" in comparison.notes[0]
+
+
+def test_nothing_to_pair_by_is_said() -> None:
+    rows = [{"id": row["system"] + row["id"], **{k: row[k] for k in ("system", "m")}} for row in systems(a=[1], b=[2])]
+    with pytest.raises(MedassayError, match="--item"):
+        compare(table(rows))
+
+
+def test_several_rows_for_one_item_count_as_their_mean() -> None:
+    rows = [*systems(a=[0.2, 0.5], b=[0.1, 0.1]), {"id": "0", "system": "a", "m": 0.4}]
+    comparison = compare(table(rows))
+    assert only(comparison).mean_first == pytest.approx((0.3 + 0.5) / 2)
+    assert any("several rows" in note for note in comparison.notes)
+
+
+def test_same_id_but_other_reference_is_pointed_out() -> None:
+    rows = systems(a=[0.1, 0.2], b=[0.3, 0.4])
+    for row in rows:
+        row["reference_key"] = "r" + row["id"] if row["id"] == "0" else row["system"]
+    assert any("1 items have different references" in note for note in compare(table(rows)).notes)
+
+
+def test_wrong_system_columns_are_refused() -> None:
+    rows = systems(a=[0.1, 0.2])
+    with pytest.raises(MedassayError, match="1 different values"):
+        compare(table(rows))
+    with pytest.raises(MedassayError, match="--by"):
+        compare(table([{"id": "1", "m": 0.5}]))
+    with pytest.raises(MedassayError, match="did you mean 'system'"):
+        compare(table(systems(a=[0.1], b=[0.2])), by="sytem")
+
+
+def test_same_seed_same_answer_and_more_clusters_than_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(8)
+    a = generator.random(400)
+    b = a + generator.normal(0.01, 0.1, 400)
+    scores = table(systems(a=a.tolist(), b=b.tolist()))
+    assert compare(scores, resamples=500) == compare(scores, resamples=500)
+    apart = only(compare(scores))
+    monkeypatch.setattr("medassay.study.resampling.MOST_CLUSTERS", 100)
+    merged = only(compare(scores))
+    assert merged.clusters == 100 and merged.difference == pytest.approx(apart.difference)
+    assert merged.low == pytest.approx(apart.low, abs=0.004)
+    assert merged.p == pytest.approx(apart.p, abs=0.05)
+
+
+def test_too_few_flips_for_the_number_of_tests_is_said() -> None:
+    generator = np.random.default_rng(0)
+    comparison = compare(table(systems(a=generator.random(30).tolist(), b=generator.random(30).tolist())), resamples=10)
+    assert any("raise the resamples" in note for note in comparison.notes)
+    with pytest.raises(MedassayError, match="resamples"):
+        compare(table(systems(a=[0.1], b=[0.2])), resamples=0)
+
+
+def test_means_are_over_all_scored_items() -> None:
+    comparison = compare(table(systems(a=[0.2, 0.4], b=[None, None])))
+    assert comparison.means["m"]["a"] == pytest.approx(0.3) and math.isnan(comparison.means["m"]["b"])
