@@ -1,0 +1,63 @@
+"""An estimate of the score that an expert pathologist would give, 0 to 5."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from medassay.cases import Case
+from medassay.metrics.base import Metric
+from medassay.scores import Score
+
+
+class Expert(Metric):
+    """HARE's expert scale (section 4.2), estimated by a cross-encoder trained on judged report pairs.
+
+    5 identical in diagnosis and description; 4 diagnosis right, a description wrong; 3 diagnosis right,
+    no description; 2 broad category right; 1 diagnosis wrong, some description right; 0 nothing right.
+    `low` and `high` are the interval that held the expert's score nine times in ten on unseen
+    references. Most training scores are careful readers', not a pathologist's (see the model card).
+    The explanation is HARE's alignment of the same pair.
+    """
+
+    name = "expert"
+    summary = "estimate of an expert's 0–5 score of a pathology report, with an interval"
+    defined = "scale: HARE §4.2; estimator: MODEL_CARD.md, role expert"
+    parts = ("low", "high")
+    bounds = (0.0, 5.0)
+
+    def __init__(self, *, models: str = "embedded", references: str = "best") -> None:
+        super().__init__(references=references)
+        from medassay.models import load
+
+        self.models = models
+        self.model = load("expert", models)
+
+    def settings(self) -> Mapping[str, object]:
+        return {"models": self.model.name}
+
+    def measure(self, cases: Sequence[Case]) -> list[Score]:
+        from medassay.metrics.hare import unreadable
+
+        reasons = [unreadable(case) for case in cases]
+        ready = [case for case, reason in zip(cases, reasons) if reason is None]
+        made = iter(self.model.judge([(case.references[0], case.candidate) for case in ready]))
+        told = iter(self._explained(ready) if self.with_evidence else [{}] * len(ready))
+        scores = []
+        for reason in reasons:
+            if reason is not None:
+                scores.append(Score.none(reason))
+                continue
+            judged = next(made)
+            interval = {"low": judged.low, "high": judged.high}
+            parts = {name: value for name, value in interval.items() if value is not None}
+            scores.append(Score(judged.score, parts=parts, evidence=next(told)))
+        return scores
+
+    def _explained(self, cases: Sequence[Case]) -> list[Mapping[str, object]]:
+        """HARE's alignment of each pair, as evidence."""
+        from medassay.metrics.hare import Hare
+
+        hare = Hare(models=self.models)
+        hare.with_evidence = True
+        return [score.evidence for score in hare.measure([replace(case) for case in cases])]
