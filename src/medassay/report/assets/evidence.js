@@ -1,0 +1,150 @@
+// Evidence to marked text. Offsets count characters as Python does; the browser counts UTF-16 units.
+
+/** An element with attributes and children; strings become text, never markup. */
+const h = (tag, attributes = {}, ...children) => {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value == null) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child != null && child !== ""));
+  return element;
+};
+
+const toUtf16 = (text) => {
+  if (!/[\ud800-\udfff]/.test(text)) return (at) => Math.min(Math.max(at, 0), text.length);
+  const starts = [];
+  let at = 0;
+  for (const character of text) {
+    starts.push(at);
+    at += character.length;
+  }
+  starts.push(at);
+  return (n) => starts[Math.min(Math.max(n, 0), starts.length - 1)];
+};
+
+const spanOf = (start, end) => Number.isInteger(start) && Number.isInteger(end) && end > start;
+const drawn = new Set(["matches", "entities", "links", "sentences", "reference"]);
+
+/** Flat differences back to matches, neighbours on both sides joined into runs that read as phrases. */
+const runs = (flat, candidate, reference) => {
+  const found = [];
+  let a = 0;
+  let c = 0;
+  for (let i = 0; i + 3 < flat.length; i += 4) {
+    a += flat[i];
+    c += flat[i + 2];
+    found.push([a, a + flat[i + 1], c, c + flat[i + 3]]);
+  }
+  found.sort((x, y) => x[0] - y[0] || x[2] - y[2]);
+  const at = toUtf16(candidate);
+  const ref = toUtf16(reference);
+  const idle = (text, from, to) => from >= to || (to - from < 4 && /^[^\p{L}\p{N}]*$/u.test(text.slice(from, to)));
+  const joined = [];
+  for (const next of found) {
+    const last = joined[joined.length - 1];
+    const follows = last && next[2] >= last[2] && idle(candidate, at(last[1]), at(next[0])) && idle(reference, ref(last[3]), ref(next[2]));
+    if (follows) {
+      last[1] = Math.max(last[1], next[1]);
+      last[3] = Math.max(last[3], next[3]);
+    } else joined.push([...next]);
+  }
+  return joined;
+};
+
+/**
+ * One metric's evidence as spans by side. A span: start, end, css, cue (a short visible word), say (what
+ * the line below the texts tells), partners (keys of spans in the other text).
+ */
+const readEvidence = (evidence, texts, types) => {
+  const sides = { candidate: [], reference: [], source: [] };
+  const kinds = new Set();
+  const put = (side, span) => {
+    if (!sides[side] || !spanOf(span.start, span.end)) return null;
+    span.key = `${side[0]}${sides[side].length}`;
+    sides[side].push(span);
+    return span;
+  };
+  const quote = (side, span) => {
+    const at = toUtf16(texts[side] ?? "");
+    const words = (texts[side] ?? "").slice(at(span.start), at(span.end)).replace(/\s+/g, " ");
+    return `“${words.length > 90 ? words.slice(0, 88) + "…" : words}”`;
+  };
+  if (Array.isArray(evidence.matches)) {
+    kinds.add("matches");
+    for (const [a, b, c, d] of runs(evidence.matches, texts.candidate, texts.reference ?? "")) {
+      const one = put("candidate", { start: a, end: b, css: "match", partners: [] });
+      const two = put("reference", { start: c, end: d, css: "match", partners: [] });
+      if (!one || !two) continue;
+      one.partners.push(two.key);
+      two.partners.push(one.key);
+      one.say = two.say = `${quote("candidate", one)} in the candidate, ${quote("reference", two)} in the reference`;
+    }
+  }
+  const entities = evidence.entities;
+  if (entities && typeof entities === "object") {
+    kinds.add("entities");
+    const placed = { candidate: [], reference: [] };
+    for (const side of ["candidate", "reference"]) {
+      placed[side] = (Array.isArray(entities[side]) ? entities[side] : []).map((entity) => {
+        const status = ["matched", "missed", "invented", "contradicted"].includes(entity?.status) ? entity.status : "plain";
+        const negated = entity?.assertion && !["present", "asserted", "affirmed"].includes(entity.assertion);
+        const span = put(side, {
+          start: entity?.start, end: entity?.end, partners: [], type: String(entity?.type ?? "entity"), status,
+          css: `entity t${Math.max(0, types.indexOf(String(entity?.type ?? "entity"))) % 8} ${status}`,
+          cue: [negated ? entity.assertion : "", ["matched", "plain"].includes(status) ? "" : status].filter(Boolean).join(", "),
+        });
+        if (span) span.say = [quote(side, span), span.type, entity.assertion, status === "plain" ? "" : status].filter(Boolean).join(" · ");
+        return span;
+      });
+    }
+    for (const link of Array.isArray(evidence.links) ? evidence.links : []) {
+      const one = placed.candidate[link?.candidate];
+      const two = placed.reference[link?.reference];
+      if (!one || !two) continue;
+      one.partners.push(two.key);
+      two.partners.push(one.key);
+      const alike = typeof link.similarity === "number" ? ` (similarity ${link.similarity.toFixed(2)})` : "";
+      one.say += ` · with ${quote("reference", two)}${alike}`;
+      two.say += ` · with ${quote("candidate", one)}${alike}`;
+    }
+  }
+  const sentences = [];
+  for (const sentence of Array.isArray(evidence.sentences) ? evidence.sentences : []) {
+    kinds.add("sentences");
+    const value = typeof sentence?.score === "number" ? sentence.score.toFixed(3) : "";
+    const span = put(sentence?.side, { start: sentence?.start, end: sentence?.end, css: "sentence", partners: [] });
+    if (!span) continue;
+    span.cue = String(sentences.length + 1);
+    span.say = [`${span.cue}`, value, sentence.note, sentence.note ? "" : quote(sentence.side, span)].filter(Boolean).join(" · ");
+    sentences.push({ side: sentence.side, say: [value, sentence.note].filter(Boolean).join(" · "), quote: quote(sentence.side, span), key: span.key });
+  }
+  const other = Object.fromEntries(Object.entries(evidence).filter(([name]) => !drawn.has(name)));
+  return { sides, kinds, sentences, other };
+};
+
+/** A text as nodes: plain stretches, and a mark for each stretch that some span covers. */
+const markText = (text, spans) => {
+  const at = toUtf16(text);
+  const placed = spans.map((span) => ({ ...span, from: at(span.start), to: at(span.end) })).filter((span) => span.to > span.from);
+  const cuts = [...new Set([0, text.length, ...placed.flatMap((span) => [span.from, span.to])])].sort((a, b) => a - b);
+  const opening = [...placed].sort((a, b) => a.from - b.from);
+  const nodes = [];
+  let open = [];
+  let next = 0;
+  for (let i = 0; i + 1 < cuts.length; i += 1) {
+    const [from, to] = [cuts[i], cuts[i + 1]];
+    open = open.filter((span) => span.to > from);
+    while (next < opening.length && opening[next].from <= from) open.push(opening[next++]);
+    const piece = text.slice(from, to);
+    if (!open.length) {
+      nodes.push(piece);
+      continue;
+    }
+    const css = [...new Set(open.flatMap((span) => span.css.split(" ")))].join(" ");
+    const cues = open.filter((span) => span.cue && span.to === to).map((span) => h("span", { class: "cue" }, span.cue));
+    nodes.push(h("mark", { class: css, tabindex: "-1", "data-keys": open.map((span) => span.key).join(" ") }, piece, cues));
+  }
+  return nodes;
+};

@@ -1,0 +1,167 @@
+// The case view: scores, the texts side by side with one metric's evidence, source, carried columns.
+
+const show = (value, ends) => {
+  if (value == null) return "–";
+  return value.toFixed(ends[1] - ends[0] < 20 ? 3 : 2).replace("-", "−");
+};
+
+/** A bar from the low end of the metric's scale to the value. */
+const bar = (value, ends) => {
+  const inner = h("span");
+  const share = (value - ends[0]) / (ends[1] - ends[0]);
+  inner.style.width = `${Math.min(1, Math.max(0, share)) * 100}%`;
+  return h("span", { class: "bar", "aria-hidden": "true" }, inner);
+};
+
+const systemKey = (data, system) => {
+  const index = data.systems.indexOf(system ?? "");
+  return h("span", { class: `chip c${index % 8}` }, h("span", { class: `dot d${(index + Math.floor(index / 8)) % 4}`, "aria-hidden": "true" }), system || "no system");
+};
+
+const makeView = (data, panel, go) => {
+  let current = null;
+  let chosen = null; // index of the metric whose evidence is drawn
+  let wanted = null; // the reader's last choice, kept from case to case
+  let reference = 0;
+
+  const texts = () => ({
+    candidate: data.texts[current.c],
+    reference: current.r.length ? data.texts[current.r[reference]] : undefined,
+    source: current.o == null ? undefined : data.texts[current.o],
+  });
+
+  const explained = () => Object.keys(current.e ?? {}).map(Number);
+
+  const tile = (metric, index) => {
+    const value = current.v[index];
+    const parts = (current.p?.[index] ?? []).map((part, i) => h("span", {}, `${metric.parts[i]} ${show(part, metric.ends)}`));
+    const inside = [h("span", { class: "name" }, metric.name), h("span", { class: "value" }, show(value, metric.ends))];
+    inside.push(value == null ? h("span", { class: "why" }, `unscored: ${current.u?.[index] ?? "no reason given"}`) : bar(value, metric.ends));
+    if (parts.length) inside.push(h("span", { class: "parts" }, parts));
+    if (!explained().includes(index)) return h("div", { class: "tile", title: metric.summary }, inside);
+    inside.push(h("span", { class: "shows" }, index === chosen ? "evidence shown" : "show evidence"));
+    const pressed = String(index === chosen);
+    const press = () => {
+      wanted = index === chosen ? -1 : index;
+      draw();
+      panel.querySelector(`[data-metric="${index}"]`)?.focus();
+    };
+    return h("button", { type: "button", class: "tile", title: metric.summary, "aria-pressed": pressed, "data-metric": index, onclick: press }, inside);
+  };
+
+  const pane = (side, title, text, spans) => {
+    const body = h("div", { class: "text", "data-side": side }, text ? markText(text, spans) : h("em", {}, text === "" ? "empty" : "none"));
+    const first = body.querySelector("mark");
+    if (first) first.tabIndex = 0;
+    const head = h("div", { class: "pane-head" }, h("h4", {}, title));
+    if (side === "reference" && current.r.length > 1) {
+      const pick = h("select", { "aria-label": "Reference shown", onchange: (event) => { reference = Number(event.target.value); draw(true); } },
+        current.r.map((_, i) => h("option", { value: i, selected: i === reference }, `${i + 1} of ${current.r.length}`)));
+      head.append(pick);
+    }
+    if (text) head.append(h("span", { class: "size" }, `${text.trim().split(/\s+/).filter(Boolean).length} words`));
+    return h("div", { class: "pane" }, head, body);
+  };
+
+  const legend = (read) => {
+    const items = [];
+    if (read.kinds.has("matches")) items.push(h("li", {}, h("mark", { class: "match" }, "marked"), " found in both texts; plain words in this one alone"));
+    if (read.kinds.has("entities")) {
+      const all = [...read.sides.candidate, ...read.sides.reference].filter((span) => span.type);
+      for (const type of new Set(all.map((span) => span.type))) items.push(h("li", {}, h("mark", { class: all.find((span) => span.type === type).css.replace(/ \w+$/, " matched") }, type)));
+      for (const status of ["missed", "invented", "contradicted"]) {
+        const count = all.filter((span) => span.status === status).length;
+        if (count) items.push(h("li", {}, h("mark", { class: `entity t7 ${status}` }, status), ` ${count}`));
+      }
+    }
+    if (read.kinds.has("sentences")) items.push(h("li", {}, h("mark", { class: "sentence" }, "sentence", h("span", { class: "cue" }, "1")), " that cost the score"));
+    return items.length ? h("ul", { class: "legend", "aria-label": "Legend" }, items) : null;
+  };
+
+  const light = (info, mark) => {
+    panel.querySelectorAll("mark.lit").forEach((one) => one.classList.remove("lit"));
+    if (!mark?.dataset.keys) return;
+    const keys = mark.dataset.keys.split(" ");
+    const spans = keys.map((key) => info.spans.get(key)).filter(Boolean);
+    const all = new Set([...keys, ...spans.flatMap((span) => span.partners)]);
+    panel.querySelectorAll("mark[data-keys]").forEach((one) => {
+      if (one.dataset.keys.split(" ").some((key) => all.has(key))) one.classList.add("lit");
+    });
+    info.line.textContent = spans.map((span) => span.say).join("  |  ");
+  };
+
+  const step = (event) => {
+    if (!["ArrowLeft", "ArrowRight"].includes(event.key) || event.target.tagName !== "MARK") return;
+    const marks = [...event.target.closest(".text").querySelectorAll("mark")];
+    const next = marks[marks.indexOf(event.target) + (event.key === "ArrowRight" ? 1 : -1)];
+    if (!next) return;
+    event.preventDefault();
+    marks.forEach((one) => { one.tabIndex = -1; });
+    next.tabIndex = 0;
+    next.focus();
+  };
+
+  const siblings = () => data.cases.filter((one) => one.i === current.i && one !== current);
+
+  const header = () => {
+    const others = siblings();
+    const title = h("h3", { id: "case-title" }, current.i);
+    const links = others.map((one) => h("button", { type: "button", onclick: () => go(one) }, systemKey(data, one.s)));
+    return h("header", { class: "case-head" },
+      h("div", {}, title, h("p", { class: "sub" }, data.systems.length > 1 || current.s ? systemKey(data, current.s) : "", h("span", {}, `row ${current.n}`),
+        others.length ? h("span", { class: "also" }, "also from ", links) : "")),
+      h("div", { class: "steps" }, h("a", { href: "#cases", class: "back" }, "List"),
+        h("button", { type: "button", "aria-label": "Previous case", onclick: () => go(-1) }, "←"),
+        h("button", { type: "button", "aria-label": "Next case", onclick: () => go(1) }, "→")));
+  };
+
+  const body = () => {
+    const shown = texts();
+    const evidence = chosen == null ? {} : current.e[chosen];
+    // Spans speak of one reference; while another is on view its side stays unmarked.
+    const scored = evidence.reference ?? 0;
+    const read = readEvidence(evidence, { ...shown, reference: current.r.length ? data.texts[current.r[scored] ?? current.r[0]] : undefined }, data.types);
+    const line = h("p", { class: "info", "aria-live": "polite" }, [...Object.values(read.sides)].some((side) => side.length) ? "Point at a mark, or move with ← →, to see what it rests on." : "");
+    const info = { line, spans: new Map(Object.values(read.sides).flat().map((span) => [span.key, span])) };
+    const over = (event) => light(info, event.target.closest?.("mark[data-keys]"));
+    const panes = [];
+    if (current.r.length) panes.push(pane("reference", "Reference", shown.reference, reference === scored ? read.sides.reference : []));
+    panes.push(pane("candidate", "Candidate", shown.candidate, read.sides.candidate));
+    const source = shown.source == null ? null : pane("source", "Source", shown.source, read.sides.source);
+    if (source && !current.r.length) panes.unshift(source);
+    const block = h("div", { class: "evidence", onpointerover: over, onfocusin: over, onkeydown: step },
+      h("div", { class: panes.length > 1 ? "panes" : "panes one" }, panes), info.spans.size ? line : null, legend(read));
+    if (read.sentences.length) block.append(h("ol", { class: "sentences" }, read.sentences.map((one) => h("li", {}, h("b", {}, one.side), ` ${one.quote}`, one.say ? h("span", { class: "say" }, one.say) : ""))));
+    if (Object.keys(read.other).length) block.append(h("details", {}, h("summary", {}, "More evidence, as data"), h("pre", {}, JSON.stringify(read.other, null, 1))));
+    if (source && current.r.length) block.append(h("details", { open: read.sides.source.length > 0 }, h("summary", {}, "Source"), source));
+    return block;
+  };
+
+  const carried = () => {
+    const facts = Object.entries({ ...(current.m ? { image: current.m } : {}), ...(current.x ?? {}) });
+    if (!facts.length) return null;
+    return h("dl", { class: "facts" }, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, String(value)))));
+  };
+
+  const draw = (keepReference = false) => {
+    const able = explained();
+    chosen = wanted === -1 || !able.length ? null : able.includes(wanted) ? wanted : able[0];
+    if (!keepReference) reference = chosen == null ? 0 : Math.min(current.e[chosen].reference ?? 0, Math.max(0, current.r.length - 1));
+    const later = h("div", { class: "more" });
+    panel.replaceChildren(header(), h("div", { class: "tiles" }, data.metrics.map(tile)), body(), carried() ?? "", later);
+    document.dispatchEvent(new CustomEvent("medassay:case", { detail: { case: current, data, panel: later } }));
+  };
+
+  return {
+    open(one) { current = one; draw(); },
+    nextEvidence() {
+      const able = [...explained(), -1];
+      wanted = able[(able.indexOf(chosen ?? -1) + 1) % able.length];
+      draw();
+    },
+    nextSystem() {
+      const all = data.cases.filter((one) => one.i === current?.i);
+      if (all.length > 1) go(all[(all.indexOf(current) + 1) % all.length]);
+    },
+  };
+};

@@ -1,0 +1,222 @@
+"""Small charts as inline SVG: dot and whisker, histogram, difference.
+
+Colours come from the page's style sheet (`s0` … `s7`, one a system); every system also has a marker
+shape of its own, so that no chart rests on colour alone. No scripts, no style attributes: the page's
+content security policy allows neither.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+COLOURS = 8
+BINS = 24
+RUG = 150
+"""Up to this many values a histogram shows each value as a tick below the bars."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A horizontal axis from `low` to `high`, drawn between x = `left` and x = `right`."""
+
+    low: float
+    high: float
+    left: float
+    right: float
+
+    def x(self, value: float) -> float:
+        """Where a value stands, held inside the axis."""
+        share = (value - self.low) / (self.high - self.low)
+        return round(self.left + min(max(share, 0.0), 1.0) * (self.right - self.left), 2)
+
+
+def limits(bounds: tuple[float | None, float | None], values: Iterable[float]) -> tuple[float, float]:
+    """The ends of a metric's axis: its bounds, and round numbers about the values where it has none.
+
+    >>> limits((0.0, 1.0), [0.4]), limits((None, 0.0), [-3.7, -1.2])
+    ((0.0, 1.0), (-4.0, 0.0))
+    """
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = bounds
+    if low is not None and high is not None:
+        return low, high
+    least = low if low is not None else min(finite, default=0.0)
+    most = high if high is not None else max(finite, default=1.0)
+    if most <= least:
+        least, most = least - 0.5, most + 0.5
+    step = 10 ** math.floor(math.log10(most - least))
+    return (
+        low if low is not None else round(math.floor(least / step) * step, 12),
+        high if high is not None else round(math.ceil(most / step) * step, 12),
+    )
+
+
+def window(ends: tuple[float, float], values: Iterable[float]) -> tuple[float, float]:
+    """The smallest round part of an axis (a tenth, fifth, quarter, half) that holds all values.
+
+    For points and histograms, whose reading does not need the axis's origin.
+
+    >>> window((0.0, 1.0), [0.61, 0.72]), window((0.0, 100.0), [0.2, 41.0]), window((0.0, 1.0), [0.1, 0.9])
+    ((0.6, 0.8), (0.0, 50.0), (0.0, 1.0))
+    """
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = ends
+    for share in (0.1, 0.2, 0.25, 0.5) if finite else ():
+        width = (high - low) * share
+        start = low + math.floor((min(finite) - low) / (width / 2) + 1e-9) * (width / 2)
+        start = min(start, high - width)
+        if start <= min(finite) and max(finite) <= start + width:
+            return round(start, 9), round(start + width, 9)
+    return ends
+
+
+def number(value: float | None, span: float = 1.0, *, sign: bool = False) -> str:
+    """A value as the page writes it: three decimals on a 0–1 scale, two on 0–100; `–` where there is none.
+
+    >>> number(0.61234), number(41.237, 100.0), number(-0.05, sign=True), number(None)
+    ('0.612', '41.24', '−0.050', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return "–"
+    decimals = 3 if span < 20 else 2
+    text = f"{value:+.{decimals}f}" if sign else f"{value:.{decimals}f}"
+    if float(text) == 0:
+        text = text.lstrip("+-")
+    return text.replace("-", "−")
+
+
+def tick_label(value: float) -> str:
+    """An axis label without needless zeros."""
+    return f"{value:.4g}".replace("-", "−")
+
+
+def marker(x: float, y: float, system: int, size: float = 4.5) -> str:
+    """One system's point: circle, square, diamond or triangle, in the system's colour."""
+    css = f"s{system % COLOURS} mark"
+    shape = (system + system // COLOURS) % 4
+    if shape == 0:
+        return f'<circle class="{css}" cx="{x}" cy="{y}" r="{size}"/>'
+    if shape == 1:
+        side = size * 1.8
+        return f'<rect class="{css}" x="{x - side / 2:.2f}" y="{y - side / 2:.2f}" width="{side}" height="{side}"/>'
+    reach = size * 1.25
+    corners = [(0.0, -reach), (reach, 0.0), (0.0, reach), (-reach, 0.0)]
+    if shape == 3:
+        corners = [(0.0, -reach), (reach, reach * 0.75), (-reach, reach * 0.75)]
+    points = " ".join(f"{x + dx:.2f},{y + dy:.2f}" for dx, dy in corners)
+    return f'<polygon class="{css}" points="{points}"/>'
+
+
+def key(system: int) -> str:
+    """A system's marker alone, for legends and tables."""
+    return _beside("key", 14, 14, marker(7, 7, system))
+
+
+def _beside(css: str, width: int, height: int, inner: str) -> str:
+    """A picture whose numbers stand in the text beside it, so that screen readers pass it over."""
+    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    return f'<svg class="{css}" {size} aria-hidden="true">{inner}</svg>'
+
+
+def whisker(value: float, low: float | None, high: float | None, ends: tuple[float, float], system: int) -> str:
+    """A value as a point with its interval as a whisker, on the metric's whole axis."""
+    axis = Axis(*ends, left=8, right=232)
+    ticks = "".join(
+        f'<line class="tick" x1="{x}" x2="{x}" y1="{9 if end else 11}" y2="{19 if end else 17}"/>'
+        for x, end in ((8, True), (64, False), (120, False), (176, False), (232, True))
+    )
+    parts = [f'<line class="axis" x1="8" x2="232" y1="14" y2="14"/>{ticks}']
+    if math.isfinite(value):
+        if low is not None and high is not None:
+            a, b = axis.x(low), axis.x(high)
+            css = f"s{system % COLOURS} whisk"
+            parts.append(f'<line class="{css}" x1="{a}" x2="{b}" y1="14" y2="14"/>')
+            parts += [f'<line class="{css}" x1="{x}" x2="{x}" y1="10" y2="18"/>' for x in (a, b)]
+        parts.append(marker(axis.x(value), 14, system))
+    return _beside("whisker", 240, 28, "".join(parts))
+
+
+def difference(value: float, low: float | None, high: float | None, reach: float, *, clear: bool) -> str:
+    """A difference with its interval about zero, on an axis from -reach to +reach.
+
+    `clear` draws a filled point (the corrected test is below its level), otherwise a hollow one.
+    """
+    axis = Axis(-reach, reach, left=8, right=232)
+    parts = ['<line class="axis" x1="8" x2="232" y1="14" y2="14"/>']
+    parts.append('<line class="zero" x1="120" x2="120" y1="3" y2="25"/>')
+    if low is not None and high is not None:
+        a, b = axis.x(low), axis.x(high)
+        parts.append(f'<line class="whisk" x1="{a}" x2="{b}" y1="14" y2="14"/>')
+        parts += [f'<line class="whisk" x1="{x}" x2="{x}" y1="10" y2="18"/>' for x in (a, b)]
+    if math.isfinite(value):
+        css = "point" if clear else "point open"
+        parts.append(f'<circle class="{css}" cx="{axis.x(value)}" cy="14" r="4.5"/>')
+    return _beside("whisker", 240, 28, "".join(parts))
+
+
+def histograms(rows: Sequence[tuple[str, int, Floats]], ends: tuple[float, float], span: float, what: str) -> str:
+    """One histogram a row (label, system number, values), all on one axis, the median as a line.
+
+    span: the width of the metric's whole scale, which sets the decimals.
+    """
+    axis = Axis(*ends, left=10, right=410)
+    strip, top = 80, 0
+    height = top + strip * len(rows) + 22
+    drawn: list[str] = []
+    spoken: list[str] = []
+    counted = [np.histogram(np.clip(values, *ends), bins=BINS, range=ends)[0] for _, _, values in rows]
+    for i, ((label, system, values), counts) in enumerate(zip(rows, counted)):
+        base = top + strip * (i + 1) - 12
+        drawn.append(_bars(counts, axis, base, system))
+        note = "no scored case"
+        if len(values):
+            middle = float(np.median(values))
+            x = axis.x(middle)
+            drawn.append(f'<line class="median" x1="{x}" x2="{x}" y1="{base - 44}" y2="{base}"/>')
+            if len(values) <= RUG:
+                drawn.append(_rug(values, axis, base, system))
+            note = f"median {number(middle, span)} · n {len(values):,}"
+        spoken.append(f"{label or 'all cases'}: {note}")
+        drawn.append(f'<line class="axis" x1="10" x2="410" y1="{base}" y2="{base}"/>')
+        if label:
+            drawn.append(f'<text class="label" x="10" y="{base - 49}">{escape(_short(label))}</text>')
+        drawn.append(f'<text class="note" x="410" y="{base - 49}" text-anchor="end">{note}</text>')
+    for step in range(5):
+        value = ends[0] + (ends[1] - ends[0]) * step / 4
+        anchor = "start" if step == 0 else "end" if step == 4 else "middle"
+        drawn.append(
+            f'<text class="note" x="{axis.x(value)}" y="{height - 6}" text-anchor="{anchor}">{tick_label(value)}</text>'
+        )
+    label = escape(f"Distribution of {what}. " + "; ".join(spoken))
+    attributes = f'class="histogram" viewBox="0 0 420 {height}" role="img" aria-label="{label}"'
+    return f"<svg {attributes}>{''.join(drawn)}</svg>"
+
+
+def _bars(counts: npt.NDArray[np.int64], axis: Axis, base: float, system: int) -> str:
+    most = max(int(counts.max(initial=0)), 1)
+    width = (axis.right - axis.left) / len(counts)
+    bars = []
+    for i, count in enumerate(counts.tolist()):
+        if count:
+            tall = max(1.0, 42 * count / most)
+            x = axis.left + i * width + 0.75
+            size = f'width="{width - 1.5:.2f}" height="{tall:.2f}"'
+            bars.append(f'<rect x="{x:.2f}" y="{base - tall:.2f}" {size} rx="1"/>')
+    return f'<g class="s{system % COLOURS} bars">{"".join(bars)}</g>'
+
+
+def _rug(values: Floats, axis: Axis, base: float, system: int) -> str:
+    path = "".join(f"M{axis.x(value)} {base + 2}v4" for value in sorted(values.tolist()))
+    return f'<path class="s{system % COLOURS} rug" d="{path}"/>'
+
+
+def _short(label: str, most: int = 34) -> str:
+    return label if len(label) <= most else label[: most - 1] + "…"

@@ -1,0 +1,260 @@
+"""The report page: one HTML file that explains a run, with no network and no outside file.
+
+Figures are over every case of the run; texts, scores and evidence are carried for the first
+`CASES` cases, within `BYTES`. Text from the case file is data only: it sits in an inert block, is drawn
+as text, and a content security policy admits nothing but the page's own script and style by hash.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from array import array
+from collections.abc import Mapping, Sequence
+from functools import cache
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from medassay import __version__
+from medassay.cases import Case
+from medassay.errors import MedassayError
+from medassay.metrics.base import Metric
+from medassay.report import charts, sections
+from medassay.report.payload import Block, Payload
+from medassay.report.sections import Maker, Run, Section
+from medassay.report.versus import versus
+from medassay.scores import Result, Score
+
+if TYPE_CHECKING:
+    from medassay.study.significance import Comparison
+    from medassay.study.summary import Aggregate
+
+CASES = 2_000
+BYTES = 4_600_000
+"""What the carried cases may take; with charts and script the page stays under 5 MB."""
+
+_REASONS = 500
+_SCRIPTS = ("evidence.js", "view.js", "list.js", "page.js")
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+
+
+class PageWriter:
+    """Takes in a run case by case, in bounded memory, and writes its page at the end.
+
+    Memory: 8 bytes a case and metric for the distributions, and the first `limit` cases whole.
+    """
+
+    def __init__(
+        self,
+        metrics: Sequence[Metric],
+        *,
+        title: str = "medassay report",
+        limit: int = CASES,
+        sections: Sequence[Maker] = (),
+    ) -> None:
+        self.metrics = tuple(metrics)
+        self.title = title
+        self.limit = limit
+        self.extra = tuple(sections)
+        self.payload = Payload(self.metrics)
+        self.systems: dict[str, int] = {}
+        self.values: dict[tuple[str, str], array[float]] = {}
+        self.reasons: dict[str, dict[str, int]] = {metric.name: {} for metric in self.metrics}
+        self.problems: list[str] = []
+        self.problem_count = 0
+
+    def add(self, case: Case, scores: Mapping[str, Score]) -> None:
+        """Take in one case with its score on every metric."""
+        system = case.system or ""
+        self.systems[system] = self.systems.get(system, 0) + 1
+        for metric in self.metrics:
+            score = scores[metric.name]
+            if score.value is not None:
+                self.values.setdefault((metric.name, system), array("d")).append(score.value)
+            elif score.unscored is not None:
+                self._count(self.reasons[metric.name], score.unscored)
+        if len(self.payload.records) < self.limit:
+            self.payload.add(case, scores)
+
+    @staticmethod
+    def _count(reasons: dict[str, int], reason: str) -> None:
+        # Reasons can hold row-specific text; beyond some hundreds they are counted together.
+        known = reason[:200] if reason[:200] in reasons or len(reasons) < _REASONS else "other reasons"
+        reasons[known] = reasons.get(known, 0) + 1
+
+    def problem(self, text: str) -> None:
+        """Note a row that could not be read."""
+        self.problem_count += 1
+        if len(self.problems) < sections.REASONS:
+            self.problems.append(text)
+
+    def html(
+        self,
+        aggregates: Sequence[Aggregate],
+        comparison: Comparison | str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> str:
+        """The whole page. `settings` (seed, resamples, input …) are listed under how it was made."""
+        run = Run(
+            title=self.title,
+            metrics=self.metrics,
+            aggregates=aggregates,
+            comparison=comparison,
+            values={
+                (metric.name, system): np.array(self.values.get((metric.name, system), ()), dtype=np.float64)
+                for metric in self.metrics
+                for system in self.systems
+            },
+            cases_by_system=self.systems,
+            reasons=self.reasons,
+            problems=self.problems,
+            problem_count=self.problem_count,
+            settings=settings or {},
+        )
+        before = [sections.summary, sections.distributions, versus, sections.unscored]
+        made = [section for maker in (*before, *self.extra) if (section := maker(run)) is not None]
+        block = self.payload.encode(self._head(made), BYTES)
+        return _assemble(run, made, sections.provenance(run), block, self._carried(block))
+
+    def write(
+        self,
+        path: Path,
+        aggregates: Sequence[Aggregate],
+        comparison: Comparison | str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the page; it appears under its name only when it is whole."""
+        text = self.html(aggregates, comparison, settings)
+        partial = path.with_name(path.name + ".partial")
+        try:
+            partial.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+            partial.replace(path)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise MedassayError(f"{path}: cannot be written ({error.strerror}); choose another --report") from error
+
+    def _head(self, made: Sequence[Section]) -> dict[str, Any]:
+        """What the script needs beside the cases."""
+        metrics = []
+        for metric in self.metrics:
+            seen = [edge for system in self.systems for edge in _edges(self.values.get((metric.name, system)))]
+            metrics.append(
+                {
+                    "name": metric.name,
+                    "summary": metric.summary,
+                    "higher": metric.higher_is_better,
+                    "ends": charts.limits(metric.bounds, seen),
+                    "parts": metric.parts,
+                }
+            )
+        data = {section.name: section.data for section in made if section.data is not None}
+        return {"metrics": metrics, "systems": list(self.systems), "sections": data}
+
+    def _carried(self, block: Block) -> str:
+        """What the page says where it does not carry everything."""
+        total = sum(self.systems.values())
+        said = []
+        if block.cases < total:
+            said.append(
+                f"The figures above are over all {total:,} cases; "
+                f"this page carries the first {block.cases:,} for reading."
+            )
+        if block.explained < block.cases:
+            said.append(f"To keep the file small, evidence is carried for the first {block.explained:,} cases.")
+        return " ".join(said)
+
+
+def write_page(
+    result: Result, path: Path, *, title: str = "medassay report", resamples: int = 1000, seed: int = 1
+) -> None:
+    """Write the page of a finished run, by system and with a comparison where it has several systems."""
+    from medassay.study.significance import compare_result
+
+    writer = PageWriter(result.metrics, title=title)
+    for i, case in enumerate(result.cases):
+        writer.add(case, {metric.name: result.scores[metric.name][i] for metric in result.metrics})
+    several = len(writer.systems) > 1
+    aggregates = result.summary("system" if several else None, resamples=resamples, seed=seed)
+    comparison: Comparison | str | None = None
+    if several:
+        try:
+            comparison = compare_result(result, seed=seed)
+        except MedassayError as error:  # systems that share no item: said on the page, not hidden
+            comparison = str(error)
+    settings = {"bootstrap": f"{resamples:,} resamples, clustered by reference", "seed": seed}
+    writer.write(path, aggregates, comparison, settings)
+
+
+def summary_html(aggregates: Sequence[Aggregate]) -> str:
+    """The summary as an HTML table for a notebook: no style sheet, no script."""
+    several = len({row.group for row in aggregates}) > 1
+    heads = ["metric", *(["group"] if several else []), "value", "95 % interval", "median", "sd", "n", "unscored"]
+    rows = []
+    for row in aggregates:
+        span = 100.0 if abs(row.value) > 10 else 1.0
+        low, high, *rest = (charts.number(x, span) for x in (row.low, row.high, row.median, row.sd))
+        cells = [f"{row.metric} {'↑' if row.higher_is_better else '↓'}", *([row.group or "–"] if several else [])]
+        cells += [charts.number(row.value, span), "–" if row.low is None else f"{low} to {high}", *rest]
+        cells += [f"{row.n:,}", f"{row.unscored:,}"]
+        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+    head = "".join(f"<th>{escape(one)}</th>" for one in heads)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _edges(values: array[float] | None) -> tuple[float, ...]:
+    return (min(values), max(values)) if values else ()
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("medassay.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _assemble(run: Run, made: Sequence[Section], last: Section, block: Block, carried: str) -> str:
+    for section in made:
+        own = section.script.lower() + section.style.lower()
+        if not _NAME.fullmatch(section.name) or "</script" in own or "</style" in own:
+            raise ValueError(f"section '{section.name}': bad name, or a script or style that ends its own element")
+    # Sections' scripts come first: they only listen, and the page's own script then calls them.
+    scripts = [section.script for section in made if section.script] + ["".join(_asset(name) for name in _SCRIPTS)]
+    styles = [_asset("page.css") + _asset("cases.css")] + [section.style for section in made if section.style]
+    policy = (
+        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {' '.join(map(_hash, styles))}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    systems = [name for name in run.systems if name]
+    facts = [f"{run.cases:,} case{'s' if run.cases != 1 else ''}"]
+    facts += [f"{len(systems):,} systems"] if len(systems) > 1 else [f"system {name}" for name in systems]
+    facts += [f"{len(run.metrics)} metric{'s' if len(run.metrics) != 1 else ''}", f"medassay {__version__}"]
+    links = [(section.name, section.title) for section in made] + [("cases", "Cases"), (last.name, last.title)]
+    return Template(_asset("page.html")).substitute(
+        policy=escape(policy, quote=True).replace("&#x27;", "'"),
+        title=escape(run.title),
+        facts=" · ".join(escape(fact) for fact in facts),
+        styles="".join(f"<style>{style}</style>" for style in styles),
+        nav="".join(f'<a href="#{name}">{escape(title)}</a>' for name, title in links),
+        sections="".join(_section(section) for section in made),
+        last=_section(last),
+        carried=f'<p class="note">{escape(carried)}</p>' if carried else "",
+        data=block.text,
+        scripts="".join(f'<script type="module">{script}</script>' for script in scripts),
+    )
+
+
+def _section(section: Section) -> str:
+    name = section.name
+    return (
+        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{escape(section.title)}</h2>'
+        f"{section.html}</section>\n"
+    )

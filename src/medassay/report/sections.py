@@ -1,0 +1,223 @@
+"""The sections of a report page, each a function from the run to a piece of HTML.
+
+A part that wants a section of its own (an entity graph, slide thumbnails, a heat map) writes a function
+`(Run) -> Section | None` and hands it to `PageWriter(sections=[…])`:
+
+    def lengths(run: Run) -> Section | None:
+        rows = "".join(f"<li>{escape(name or 'all')}: {n}</li>" for name, n in run.cases_by_system.items())
+        return Section("lengths", "Cases a system", f"<ul>{rows}</ul>")
+
+Markup is trusted, so every text in it must go through `html.escape`. The page's policy allows no style
+attribute and no inline handler: looks go into `style`, behaviour into `script`, numbers for the script
+into `data`. Scripts hear `medassay:ready` (detail: all data of the page; the section's own under
+`sections[name]`) and `medassay:case` (detail: `case`, `panel`; the panel is emptied for each case).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from medassay import __version__
+from medassay.metrics.base import Metric
+from medassay.report import charts
+from medassay.report.charts import Floats, limits, number, tick_label, window
+
+if TYPE_CHECKING:
+    from medassay.study.significance import Comparison
+    from medassay.study.summary import Aggregate
+
+REASONS = 20
+"""Reasons, or problem rows, listed at most; the rest is counted."""
+
+DRAWN = 24
+"""Systems drawn at most in the distributions; the summary table has them all."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a section can draw: figures over all cases, not only over those the page carries."""
+
+    title: str
+    metrics: Sequence[Metric]
+    aggregates: Sequence[Aggregate]
+    comparison: Comparison | str | None
+    """The comparison of systems, or why there is none; None where there is only one system."""
+    values: Mapping[tuple[str, str], Floats]
+    """Per-case values, input order, by metric and system (`""` where a case names no system)."""
+    cases_by_system: Mapping[str, int]
+    reasons: Mapping[str, Mapping[str, int]]
+    """Why cases are unscored: metric, reason, how many."""
+    problems: Sequence[str]
+    problem_count: int
+    settings: Mapping[str, Any]
+
+    @property
+    def systems(self) -> list[str]:
+        """Systems in order of first appearance."""
+        return list(self.cases_by_system)
+
+    @property
+    def cases(self) -> int:
+        """Cases in the run."""
+        return sum(self.cases_by_system.values())
+
+    def metric(self, name: str) -> Metric:
+        """The metric of that name."""
+        return next(metric for metric in self.metrics if metric.name == name)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section of the page. `name` is its anchor: lower-case letters, digits and hyphens."""
+
+    name: str
+    title: str
+    html: str
+    data: Any = None
+    script: str = ""
+    style: str = ""
+
+
+Maker = Callable[[Run], Section | None]
+
+
+def direction(higher_is_better: bool) -> str:
+    """An arrow with its meaning spelled out for those who cannot see it."""
+    words = "higher is better" if higher_is_better else "lower is better"
+    return f'<span><span aria-hidden="true">{"↑" if higher_is_better else "↓"}</span> {words}</span>'
+
+
+def table(css: str, columns: Mapping[str, str], bodies: str, caption: str = "") -> str:
+    """A table that scrolls by itself where it is too wide. `columns`: heading (markup), and its class."""
+    heads = "".join(f'<th scope="col" class="{kind}">{name}</th>' for name, kind in columns.items())
+    inner = f"{caption}<thead><tr>{heads}</tr></thead>{bodies}"
+    return f'<div class="scroll"><table class="{css}">{inner}</table></div>'
+
+
+def group(metric: str, about: str, rows: str) -> str:
+    """The rows of one metric under its name."""
+    head = f'<th scope="rowgroup" colspan="8"><b>{escape(metric)}</b> <small>{about}</small></th>'
+    return f'<tbody><tr class="metric">{head}</tr>{rows}</tbody>'
+
+
+def summary(run: Run) -> Section:
+    """Each metric's aggregate with its interval, for every group."""
+    groups = list(dict.fromkeys(row.group for row in run.aggregates))
+    several = len(groups) > 1
+    bodies = []
+    for metric in run.metrics:
+        rows = [row for row in run.aggregates if row.metric == metric.name]
+        shown = [x for row in rows for x in (row.value, row.low, row.high) if x is not None]
+        whole = limits(metric.bounds, shown)
+        ends = window(whole, shown)
+        about = f"{direction(metric.higher_is_better)} <span>{_range(whole)}</span>"
+        if ends != whole:
+            about += f" <span>drawn from {_range(ends)}</span>"
+        places = [_place(row.group, groups, run.systems) for row in rows]
+        span = whole[1] - whole[0]
+        lines = [_summary_row(row, ends, span, place, several) for row, place in zip(rows, places)]
+        bodies.append(group(metric.name, about, "".join(lines)))
+    columns = {
+        "System" if several else "Cases": "",
+        "Value": "num",
+        "95 % interval": "num",
+        '<span class="unseen">Drawn on the metric’s scale</span>': "chart",
+        "Median": "num wide",
+        "SD": "num wide",
+        "Scored": "num",
+        "Unscored": "num",
+    }
+    note = (
+        '<p class="note">The value is over scored cases alone. Intervals are 95 % bootstrap intervals that '
+        "resample whole groups of cases, so that several systems on one case do not count as several cases; "
+        "where there are too few to resample, none is given.</p>"
+    )
+    return Section("summary", "Summary", table("summary", columns, "".join(bodies)) + note)
+
+
+def _place(group: str | None, groups: Sequence[str | None], systems: Sequence[str]) -> int:
+    """A group's colour and shape: its system's, or its rank where groups are not systems."""
+    return systems.index(group) if group in systems else groups.index(group)
+
+
+def _range(ends: tuple[float, float]) -> str:
+    return f"{tick_label(ends[0])} to {tick_label(ends[1])}"
+
+
+def _summary_row(row: Aggregate, ends: tuple[float, float], span: float, place: int, several: bool) -> str:
+    name = escape(row.group) if row.group else ("no system" if several else "all cases")
+    interval = "none" if row.low is None or row.high is None else f"{number(row.low, span)} to {number(row.high, span)}"
+    unscored = f'<a href="#unscored">{row.unscored:,}</a>' if row.unscored else "0"
+    picture = charts.whisker(row.value, row.low, row.high, ends, place)
+    return (
+        f'<tr><th scope="row">{charts.key(place)} {name}</th><td class="num value">{number(row.value, span)}</td>'
+        f'<td class="num">{interval}</td><td class="chart">{picture}</td>'
+        f'<td class="num wide">{number(row.median, span)}</td><td class="num wide">{number(row.sd, span)}</td>'
+        f'<td class="num">{row.n:,}</td><td class="num">{unscored}</td></tr>'
+    )
+
+
+def distributions(run: Run) -> Section | None:
+    """A histogram of per-case values for each metric and system, on one axis a metric."""
+    drawn = run.systems[:DRAWN]
+    figures = []
+    for metric in run.metrics:
+        values = {system: run.values[metric.name, system] for system in drawn}
+        if not any(len(one) for one in values.values()):
+            continue
+        extremes = [float(edge) for one in values.values() if len(one) for edge in (one.min(), one.max())]
+        whole = limits(metric.bounds, extremes)
+        rows = [(system, i, values[system]) for i, system in enumerate(drawn)]
+        picture = charts.histograms(rows, window(whole, extremes), whole[1] - whole[0], metric.name)
+        figures.append(f"<figure><figcaption>{escape(metric.name)}</figcaption>{picture}</figure>")
+    if not figures:
+        return None
+    more = len(run.systems) - len(drawn)
+    note = f'<p class="note">The first {DRAWN} systems; {more:,} more are in the summary.</p>' if more else ""
+    legend = (
+        '<p class="note">Cases by value; bars of one strip are scaled to its fullest bin, the line is the median'
+        f", and strips of up to {charts.RUG} cases show each case as a tick.</p>"
+    )
+    return Section("distributions", "Distributions", f'<div class="figures">{"".join(figures)}</div>{legend}{note}')
+
+
+def unscored(run: Run) -> Section | None:
+    """Which cases have no number, and why; which rows could not be read."""
+    rows = []
+    for metric in run.metrics:
+        reasons = sorted(run.reasons.get(metric.name, {}).items(), key=lambda pair: (-pair[1], pair[0]))
+        rest = sum(count for _, count in reasons[REASONS:])
+        name = f'<th scope="row">{escape(metric.name)}</th>'
+        for reason, count in reasons[:REASONS] + [("other reasons", rest)] * (rest > 0):
+            rows.append(f'<tr>{name}<td>{escape(reason)}</td><td class="num">{count:,}</td></tr>')
+    parts = []
+    if rows:
+        columns = {"Metric": "", "Reason": "", "Cases": "num"}
+        parts.append(table("plain snug", columns, f"<tbody>{''.join(rows)}</tbody>"))
+    if run.problem_count:
+        items = "".join(f"<li>{escape(problem)}</li>" for problem in run.problems[:REASONS])
+        hidden = run.problem_count - min(len(run.problems), REASONS)
+        if hidden > 0:
+            items += f"<li>and {hidden:,} more</li>"
+        parts.append(f"<h3>Rows that could not be read: {run.problem_count:,}</h3><ul>{items}</ul>")
+    if not parts:
+        return None
+    note = '<p class="note">An unscored case has no number at all; it never counts as zero.</p>'
+    return Section("unscored", "Unscored", "".join(parts) + note)
+
+
+def provenance(run: Run) -> Section:
+    """What made the numbers: signatures, settings, version."""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(metric.name)}</th><td>{escape(metric.summary)}<br>'
+        f"<code>{escape(str(metric.signature))}</code></td><td>{escape(metric.defined)}</td></tr>"
+        for metric in run.metrics
+    )
+    columns = {"Metric": "", "What it measures, and its signature": "", "Defined in": ""}
+    settings = {"medassay": __version__, **run.settings}
+    listed = "".join(f"<div><dt>{escape(str(k))}</dt><dd>{escape(str(v))}</dd></div>" for k, v in settings.items())
+    made = table("plain made", columns, f"<tbody>{rows}</tbody>")
+    return Section("made", "How it was made", f'{made}<dl class="facts">{listed}</dl>')
