@@ -122,6 +122,10 @@ class Metric(ABC):
         if not scored:
             return scores[0]
         best = (max if self.higher_is_better else min)(scored, key=lambda score: score.value or 0.0)
+        if best.evidence:
+            # Offsets speak of one reference; the evidence says which (counted from 0).
+            which = next(i for i, score in enumerate(scores) if score is best)
+            best = replace(best, evidence={**best.evidence, "reference": which})
         if self.references == "best":
             return best
         return Score(
