@@ -118,9 +118,7 @@ def krippendorff_alpha(ratings: ArrayLike, level: Level = "interval") -> float:
     return _alpha(units, level, np.ones(len(units.counts)))
 
 
-def cohen_kappa(
-    first: ArrayLike, second: ArrayLike, weights: Literal["linear", "quadratic"] | None = None
-) -> float:
+def cohen_kappa(first: ArrayLike, second: ArrayLike, weights: Literal["linear", "quadratic"] | None = None) -> float:
     """Cohen's kappa of two raters over the items both rated; −1…1, 0 is chance.
 
     `weights` counts near misses as partial agreement by rank of the category (linear or quadratic).
@@ -196,9 +194,7 @@ def pearson(first: ArrayLike, second: ArrayLike) -> float:
 def _shared(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     a, b = np.asarray(first, dtype=np.float64).ravel(), np.asarray(second, dtype=np.float64).ravel()
     if len(a) != len(b):
-        raise InputError(
-            f"ratings: one rater has {len(a)} items, the other {len(b)}: align them (NaN: missing)"
-        )
+        raise InputError(f"ratings: one rater has {len(a)} items, the other {len(b)}: align them (NaN: missing)")
     both = ~(np.isnan(a) | np.isnan(b))
     return a[both], b[both]
 

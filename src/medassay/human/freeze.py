@@ -1,0 +1,106 @@
+"""Freezing a study: texts and tasks go into the database once and stay as they are from then on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, select
+
+from medassay.errors import InputError
+from medassay.human import schema
+from medassay.human.plan import Item, Task, Unit, assign, task_id, tasks_for
+from medassay.human.state import empty
+from medassay.human.study import Study, fingerprint
+
+TRAINING = "training:"
+"""Prefix of the case ids of practice tasks."""
+
+
+def freeze(connection: Connection, study: Study) -> None:
+    """Put the study's texts and tasks into an empty database, or check that they are the ones in it."""
+    held = {row.key: row.value for row in connection.execute(select(schema.meta))}
+    known = set(connection.execute(select(schema.annotators.c.name)).scalars())
+    units = study.units()
+    mark = fingerprint(study, units)
+    if "study" in held and held["study"] != mark:
+        raise InputError(
+            f"{study.path}: protocol, cases, seed or assignment differ from what this study began with; "
+            "put them back, or begin a new study with another 'database'"
+        )
+    gone = known - set(study.annotators)
+    if gone:
+        raise InputError(f"{study.path}: annotator '{sorted(gone)[0]}' has tasks already; put the name back")
+    added = [name for name in study.annotators if name not in known]
+    if "study" in held and added and study.per_case is not None:
+        raise InputError(
+            f"{study.path}: annotator '{added[0]}' is new, and with assignment {study.per_case} that would "
+            "reshuffle tasks already begun; begin a new study"
+        )
+    practice = _practice(study)
+    if "study" not in held:
+        connection.execute(schema.meta.insert().values(key="study", value=mark))
+        _insert_cases(connection, [*practice, *units])
+    _insert_tasks(connection, study, practice, units, added)
+
+
+def _practice(study: Study) -> list[Unit]:
+    if not study.training:
+        return []
+    return [
+        Unit(
+            f"{TRAINING}{number}",
+            task.source,
+            task.reference,
+            tuple(Item("", one.text, {}) for one in task.candidates),
+        )
+        for number, task in enumerate(study.wording.training, 1)
+    ]
+
+
+def _insert_cases(connection: Connection, units: Sequence[Unit]) -> None:
+    rows = [
+        {
+            "case_id": unit.case_id,
+            "position": position,
+            "training": unit.case_id.startswith(TRAINING),
+            "source": unit.source,
+            "reference": unit.reference,
+            "items": json.dumps([{"system": i.system, "candidate": i.candidate, "extra": i.extra} for i in unit.items]),
+        }
+        for position, unit in enumerate(units)
+    ]
+    connection.execute(schema.cases.insert(), rows)
+
+
+def _insert_tasks(
+    connection: Connection, study: Study, practice: list[Unit], units: list[Unit], names: Sequence[str]
+) -> None:
+    chosen = assign([unit.case_id for unit in units], study.annotators, study.per_case, study.seed)
+    for name in names:
+        position = study.annotators.index(name)
+        connection.execute(schema.annotators.insert().values(name=name, position=position, link=0))
+        mine = [unit for unit in units if name in chosen[unit.case_id]]
+        first = [
+            Task(task_id(study.seed, name, u.case_id), name, u.case_id, tuple(range(len(u.items)))) for u in practice
+        ]
+        listed = [*first, *tasks_for(name, mine, study.seed)]
+        if not listed:
+            continue
+        rows = [
+            {
+                "id": task.id,
+                "annotator": name,
+                "case_id": task.case_id,
+                "position": position,
+                "training": task.case_id.startswith(TRAINING),
+                "candidate_order": json.dumps(task.order),
+            }
+            for position, task in enumerate(listed)
+        ]
+        connection.execute(schema.tasks.insert(), rows)
+        blank = json.dumps(empty(), separators=(",", ":"))
+        connection.execute(
+            schema.states.insert(),
+            [{"task": task.id, "seq": 0, "state": blank, "done": False, "updated_at": None} for task in listed],
+        )

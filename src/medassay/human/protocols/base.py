@@ -1,0 +1,111 @@
+"""What a protocol is: questions, kinds of highlight, and the scores that follow from the answers.
+
+A task is one case (source, reference) with one or several candidate texts. Questions and highlights
+belong to the case as a whole (`per="case"`: facts in the reference are counted once) or to one
+candidate. A count is the number of its highlights plus what the annotator typed on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from medassay.human.agreement import Level
+
+Per = Literal["case", "candidate"]
+Side = Literal["reference", "candidate"]
+Answers = Mapping[str, float | None]
+"""Question name → value; None where unanswered."""
+
+CASE = "case"
+"""The slot of what belongs to the case as a whole; candidates have the slots "1", "2", …"""
+
+MAX_COUNT = 999
+"""A higher count is a slip of the keyboard, not a description of a medical text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Lengths that counts are normalised by: words of the candidate and of the reference."""
+
+    candidate: int
+    reference: int
+
+
+@dataclass(frozen=True, slots=True)
+class MarkKind:
+    """A kind of highlight: in which text it stands, whose it is, and what may be ticked on it."""
+
+    name: str
+    side: Side
+    per: Per = "candidate"
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question and how its answers are compared between annotators.
+
+    `fed_by` is the kind of highlight that a count adds up, with the flag it must carry (None: any).
+    `within` names counts it cannot exceed. `default` is the answer of a finished task where nothing
+    was marked or typed; None makes the question compulsory. `choices` are the values on offer.
+    """
+
+    name: str
+    per: Per = "candidate"
+    choices: tuple[float, ...] = ()
+    fed_by: tuple[str, str | None] | None = None
+    within: tuple[str, ...] = ()
+    default: int | None = None
+    level: Level = "interval"
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the answer is a number of things (typed or highlighted), not one of the choices."""
+        return not self.choices
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A way of judging texts: what is asked, and `derive`, which turns answers into scores.
+
+    `needs` are the case fields it cannot do without; `derived` the names `derive` gives back, None
+    where a score is undefined (no fact to divide by).
+    """
+
+    name: str
+    needs: tuple[str, ...]
+    questions: tuple[Question, ...]
+    marks: tuple[MarkKind, ...]
+    derived: tuple[str, ...]
+    derive: Callable[[Answers, Words], dict[str, float | None]]
+
+    def question(self, name: str) -> Question | None:
+        """The question of that name, or None."""
+        return next((q for q in self.questions if q.name == name), None)
+
+    def mark(self, name: str) -> MarkKind | None:
+        """The kind of highlight of that name, or None."""
+        return next((m for m in self.marks if m.name == name), None)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Raw answers, then derived scores: the columns of an export."""
+        return tuple(q.name for q in self.questions) + self.derived
+
+
+def ratio(part: float | None, whole: float | None) -> float | None:
+    """part / whole; None where either is unknown or there is nothing to divide by.
+
+    >>> ratio(1, 4), ratio(0, 0)
+    (0.25, None)
+    """
+    return part / whole if part is not None and whole else None
+
+
+def f_score(precision: float | None, recall: float | None) -> float | None:
+    """The harmonic mean; 0 where both are 0, None where either is undefined."""
+    if precision is None or recall is None:
+        return None
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0

@@ -1,0 +1,71 @@
+"""Fact categories: each fact of a generated note is correct, incorrect or hallucinated; each fact of the
+reference that is missing is omitted; every one of them critical or not.
+
+Facts are subject–predicate–object statements. Omission is counted by itself and is not 1 − recall: a
+fact of the reference may be there and wrong.
+"""
+
+from __future__ import annotations
+
+from medassay.human.protocols.base import Answers, MarkKind, Protocol, Question, Words, f_score, ratio
+
+_SYSTEM = ("correct", "incorrect", "hallucinated")
+_ALL = (*_SYSTEM, "omitted")
+
+
+def derive(answers: Answers, words: Words) -> dict[str, float | None]:
+    """Factual precision, recall and F1 (higher is better); hallucination and omission rates (lower is).
+
+    System facts are correct + incorrect + hallucinated. Each score lies in 0…1.
+
+    >>> counts = {"R": 4, "correct": 3, "incorrect": 0, "hallucinated": 1, "omitted": 1, "omitted_critical": 0}
+    >>> derive(counts, Words(20, 20))["factual_f1"]
+    0.75
+    """
+    parts = [answers.get(name) for name in _SYSTEM]
+    known = [part for part in parts if part is not None]
+    system = sum(known) if len(known) == len(parts) else None
+    precision = ratio(answers.get("correct"), system)
+    recall = ratio(answers.get("correct"), answers.get("R"))
+    return {
+        "factual_precision": precision,
+        "factual_recall": recall,
+        "factual_f1": f_score(precision, recall),
+        "hallucination_rate": ratio(answers.get("hallucinated"), system),
+        "omission_rate": ratio(answers.get("omitted"), answers.get("R")),
+        "critical_hallucination_rate": ratio(answers.get("hallucinated_critical"), system),
+        "critical_omission_rate": ratio(answers.get("omitted_critical"), answers.get("R")),
+    }
+
+
+def _questions() -> tuple[Question, ...]:
+    questions = [Question("R", per="case", fed_by=("reference_fact", None))]
+    for name in _ALL:
+        bound = ("R",) if name in ("correct", "omitted") else ()
+        questions += [
+            Question(name, fed_by=(name, None), within=bound, default=0),
+            Question(f"{name}_critical", fed_by=(name, "critical"), within=(name,), default=0),
+        ]
+    return tuple(questions)
+
+
+PROTOCOL = Protocol(
+    name="fact-categories",
+    needs=("reference",),
+    questions=_questions(),
+    marks=(
+        MarkKind("reference_fact", "reference", per="case"),
+        *(MarkKind(name, "candidate", flags=("critical",)) for name in _SYSTEM),
+        MarkKind("omitted", "reference", flags=("critical",)),
+    ),
+    derived=(
+        "factual_precision",
+        "factual_recall",
+        "factual_f1",
+        "hallucination_rate",
+        "omission_rate",
+        "critical_hallucination_rate",
+        "critical_omission_rate",
+    ),
+    derive=derive,
+)

@@ -1,0 +1,44 @@
+"""Fact counting: five questions a text, four scores from the raw counts.
+
+The annotator counts facts as they see them; the scores are ratios, so that two annotators who split
+facts more and less finely still agree (their counts do not). Paper: sections 5 and 6.1.
+"""
+
+from __future__ import annotations
+
+from medassay.human.protocols.base import Answers, MarkKind, Protocol, Question, Words, f_score, ratio
+
+
+def derive(answers: Answers, words: Words) -> dict[str, float | None]:
+    """Precision R&G / G, recall R&G / R, their F-score, accuracy C / G; each 0…1, higher is better.
+
+    >>> derive({"R": 4, "G": 2, "RG": 2, "C": 1}, Words(10, 10))["accuracy"]
+    0.5
+    """
+    precision = ratio(answers.get("RG"), answers.get("G"))
+    recall = ratio(answers.get("RG"), answers.get("R"))
+    return {
+        "precision": precision,
+        "recall": recall,
+        "f_score": f_score(precision, recall),
+        "accuracy": ratio(answers.get("C"), answers.get("G")),
+    }
+
+
+PROTOCOL = Protocol(
+    name="fact-counting",
+    needs=("source", "reference"),
+    questions=(
+        Question("R", per="case", fed_by=("reference_fact", None)),
+        Question("G", fed_by=("fact", None)),
+        Question("RG", fed_by=("fact", "in_reference"), within=("G", "R")),
+        Question("C", fed_by=("fact", "correct"), within=("G",)),
+        Question("coherence", choices=(1.0, 0.5, 0.0)),
+    ),
+    marks=(
+        MarkKind("reference_fact", "reference", per="case"),
+        MarkKind("fact", "candidate", flags=("in_reference", "correct")),
+    ),
+    derived=("precision", "recall", "f_score", "accuracy"),
+    derive=derive,
+)

@@ -1,0 +1,49 @@
+"""Key phrases: highlight the wrong stretches of a text and say what is wrong with each.
+
+Counts are normalised by length: hallucinated and incorrect phrases by the words of the candidate,
+omitted phrases by the words of the reference. No highlight in a finished task means no error found.
+"""
+
+from __future__ import annotations
+
+from medassay.human.protocols.base import Answers, MarkKind, Protocol, Question, Words, ratio
+
+_IN_CANDIDATE = ("hallucinated", "incorrect", "language")
+
+
+def derive(answers: Answers, words: Words) -> dict[str, float | None]:
+    """Phrases a word, for each type of error: 0 is best, and there is no upper bound in principle.
+
+    >>> derive({"hallucinated": 2, "incorrect": 0, "language": 0, "omitted": 1}, Words(40, 50))["omitted_rate"]
+    0.02
+    """
+    return {
+        **{f"{name}_rate": ratio(answers.get(name), words.candidate) for name in _IN_CANDIDATE},
+        "omitted_rate": ratio(answers.get("omitted"), words.reference),
+    }
+
+
+PROTOCOL = Protocol(
+    name="key-phrases",
+    needs=("reference",),
+    questions=tuple(
+        question
+        for name in (*_IN_CANDIDATE, "omitted")
+        for question in (
+            Question(name, fed_by=(name, None), default=0),
+            *(
+                (Question(f"{name}_critical", fed_by=(name, "critical"), within=(name,), default=0),)
+                if name != "language"
+                else ()
+            ),
+        )
+    ),
+    marks=(
+        MarkKind("hallucinated", "candidate", flags=("critical",)),
+        MarkKind("incorrect", "candidate", flags=("critical",)),
+        MarkKind("language", "candidate"),
+        MarkKind("omitted", "reference", flags=("critical",)),
+    ),
+    derived=("hallucinated_rate", "incorrect_rate", "language_rate", "omitted_rate"),
+    derive=derive,
+)
