@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medassay.errors import MedassayError
+from medassay.metrics.base import Floats, Metric
 from medassay.study.scorefile import ScoreTable, _Growing
 from medassay.study.significance import Comparison, Pair, cliffs_delta, compare, holm, randomisation_p
 
@@ -241,7 +242,9 @@ def test_same_seed_same_answer_and_more_clusters_than_are_drawn(monkeypatch: pyt
     assert compare(scores, resamples=500) == compare(scores, resamples=500)
     apart = only(compare(scores))
     monkeypatch.setattr("medassay.study.resampling.MOST_CLUSTERS", 100)
-    merged = only(compare(scores))
+    comparison = compare(scores)
+    assert any("merged at random into 100 groups" in note for note in comparison.notes)
+    merged = only(comparison)
     assert merged.clusters == 100 and merged.difference == pytest.approx(apart.difference)
     assert merged.low == pytest.approx(apart.low, abs=0.004)
     assert merged.p == pytest.approx(apart.p, abs=0.05)
@@ -258,3 +261,14 @@ def test_too_few_flips_for_the_number_of_tests_is_said() -> None:
 def test_means_are_over_all_scored_items() -> None:
     comparison = compare(table(systems(a=[0.2, 0.4], b=[None, None])))
     assert comparison.means["m"]["a"] == pytest.approx(0.3) and math.isnan(comparison.means["m"]["b"])
+
+
+def test_corpus_level_metrics_are_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Corpus(Metric):
+        def combine(self, sums: Floats, counts: Floats) -> Floats:
+            return sums[..., 0] / sums[..., 1]
+
+    monkeypatch.setattr("medassay.study.scorefile.names", lambda: {"m": "here:Corpus"})
+    monkeypatch.setattr("medassay.study.scorefile.metric_class", lambda name: Corpus)
+    notes = compare(table(systems(a=[0.1, 0.2], b=[0.3, 0.4]))).notes
+    assert any("not the corpus-level value: m" in note for note in notes)

@@ -75,6 +75,8 @@ def pair_items(scores: ScoreTable, by: str, item: str | None, cluster: str, seed
     count = int(clusters.max()) + 1
     clusters = merged(clusters, seed)
     notes = [f"Rows paired by column '{name}': {len(first):,} items, resampled by {cluster_name} ({count:,} clusters)."]
+    if count > int(clusters.max()) + 1:
+        notes.append(f"Clusters merged at random into {int(clusters.max()) + 1:,} groups before resampling.")
     if len(rows) < len(scores):
         notes.append(f"{len(scores) - len(rows):,} rows without '{by}' or '{name}' are left out.")
     if (seen > 1).any():

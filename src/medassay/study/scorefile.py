@@ -18,6 +18,8 @@ import numpy as np
 
 from medassay.cases import read_records
 from medassay.errors import InputError, MedassayError, UnknownName, nearest
+from medassay.metrics.base import Metric
+from medassay.metrics.registry import metric_class, names
 from medassay.outputs import guard
 from medassay.scores import Result
 from medassay.study.resampling import Floats, Ints
@@ -86,16 +88,27 @@ class ScoreTable:
 
     def direction(self, metric: str) -> bool | None:
         """Whether higher is better: from the file, else from the registry; None where neither knows."""
-        whole, _, _ = metric.rpartition(".")
-        for name in filter(None, (metric, whole)):
+        whole = metric.rpartition(".")[0]
+        for name in (metric, whole):
             if name in self.higher_is_better:
                 return self.higher_is_better[name]
-        from medassay.metrics.registry import metric_class, names
+        found = _registered(metric) or _registered(whole)
+        return found.higher_is_better if found else None
 
-        known = names()
-        for name in filter(None, (metric, whole)):
-            if name in known:
-                return metric_class(name).higher_is_better
+    def corpus_level(self, metric: str) -> bool:
+        """Whether the metric's aggregate is not the mean of its per-case scores, as with corpus BLEU."""
+        found = _registered(metric)
+        return found is not None and found.combine is not Metric.combine
+
+
+def _registered(name: str) -> type[Metric] | None:
+    """The metric class behind a column's name, settings in brackets aside; None where there is none."""
+    plain = name.partition("(")[0]
+    if plain not in names():
+        return None
+    try:
+        return metric_class(plain)
+    except MedassayError:  # registered by a package that is not there
         return None
 
 

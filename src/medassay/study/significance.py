@@ -154,6 +154,7 @@ def compare(
         means[metric] = {name: _mean(matrix[:, s]) for s, name in enumerate(paired.systems)}
         pairs += _pairs(metric, matrix, paired, directions[metric], resamples, seed)
     judged = _judged(pairs, directions, alpha)
+    corpus = [metric for metric in chosen if scores.corpus_level(metric)]
     return Comparison(
         by=by,
         item=paired.item,
@@ -169,7 +170,7 @@ def compare(
         resamples=resamples,
         seed=seed,
         alpha=alpha,
-        notes=(*paired.notes, *_notes(judged, assumed, resamples, seed, alpha)),
+        notes=(*paired.notes, *_notes(judged, assumed, corpus, resamples, seed, alpha)),
     )
 
 
@@ -329,7 +330,14 @@ def _judged(pairs: Sequence[Pair], higher: Mapping[str, bool], alpha: float) -> 
     return tuple(out)
 
 
-def _notes(pairs: Sequence[Pair], assumed: Sequence[str], resamples: int, seed: int, alpha: float) -> list[str]:
+def _notes(
+    pairs: Sequence[Pair],
+    assumed: Sequence[str],
+    corpus: Sequence[str],
+    resamples: int,
+    seed: int,
+    alpha: float,
+) -> list[str]:
     notes = [
         f"p: paired approximate randomisation, {resamples:,} sign flips (all of them where there are fewer); "
         f"interval: paired bootstrap, {resamples:,} resamples; seed {seed}."
@@ -339,6 +347,8 @@ def _notes(pairs: Sequence[Pair], assumed: Sequence[str], resamples: int, seed: 
         notes.append(f"Up to {dropped:,} items of a pair are left out: missing or unscored in one of the two.")
     if any(pair.n == 0 for pair in pairs):
         notes.append("A pair without an item that both have scored is not tested.")
+    if corpus:
+        notes.append(f"Means of per-case scores are compared, not the corpus-level value: {', '.join(corpus)}.")
     if assumed:
         notes.append(f"Direction not known, higher taken as better: {', '.join(assumed)}.")
     tests = sum(pair.p is not None for pair in pairs)
