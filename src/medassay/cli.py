@@ -27,6 +27,9 @@ app = typer.Typer(
 _SHOWN = 8
 """Problems printed in full; the rest are counted (with --out all of them stand in the meta file)."""
 
+_INTERRUPTED = 130
+_CONTINUES = "interrupted; the same command continues where it stopped"
+
 Cases = Annotated[str, typer.Argument(help="Case file: .csv, .tsv, .jsonl, .parquet, or - for standard input.")]
 Metrics = Annotated[str, typer.Option(help="Comma-separated; `medassay metrics` lists them.")]
 Map = Annotated[str, typer.Option("--map", help="Other column names: candidate=generated,reference=gt.")]
@@ -160,8 +163,8 @@ def main() -> NoReturn:
     except typer.Exit as stop:
         sys.exit(stop.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        say("interrupted; the same command continues where it stopped")
-        sys.exit(130)
+        say(_CONTINUES)
+        sys.exit(_INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
@@ -172,4 +175,6 @@ def main() -> NoReturn:
         traceback.print_exc()
         say("stopped by the fault above, which is not of your making; please report it")
         sys.exit(2)
+    if code == _INTERRUPTED:
+        say(_CONTINUES)
     sys.exit(code if isinstance(code, int) else 0)

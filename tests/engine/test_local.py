@@ -1,0 +1,80 @@
+"""The local engine: order, batches, and what is measured how often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from medassay.cases import Case, Row
+from medassay.engine.local import run, score_cases
+from medassay.engine.store import Store
+from medassay.errors import MedassayError
+from medassay.metrics.base import Metric
+from medassay.scores import Score
+
+
+class Counting(Metric):
+    """The candidate as a number; remembers the batches it was given."""
+
+    name = "counting"
+    summary = "the number in the text"
+    defined = "here"
+    needs = frozenset({"candidate"})
+    bounds = (None, None)
+    keep_every = 4
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batches: list[list[str]] = []
+
+    def measure(self, cases: Sequence[Case]) -> list[Score]:
+        self.batches.append([case.candidate for case in cases])
+        return [Score(float(case.candidate)) for case in cases]
+
+
+def rows(texts: Sequence[str]) -> list[Row]:
+    return [Row(i, Case(str(i), text)) for i, text in enumerate(texts)]
+
+
+def test_order_is_kept_across_batches_and_bad_rows() -> None:
+    stream = rows([str(i) for i in range(10)])
+    stream[4] = Row(4, None, "broken")
+    metric = Counting()
+    batches = list(run(stream, [metric], batch=3))
+    assert [len(batch) for batch in batches] == [3, 3, 3, 1]
+    flat = [scored for batch in batches for scored in batch]
+    assert [scored.scores["counting"].value for scored in flat if scored.row.case] == [0, 1, 2, 3, 5, 6, 7, 8, 9]
+    assert flat[4].scores == {}
+    assert flat[4].row.problem == "broken"
+
+
+def test_one_row_that_breaks_does_not_lose_the_others() -> None:
+    scores = score_cases([case for row in rows(["1", "x", "3"]) if (case := row.case)], [Counting()])["counting"]
+    assert [score.value for score in scores] == [1.0, None, 3.0]
+    assert scores[1].unscored == "ValueError: could not convert string to float: 'x'"
+
+
+def test_a_wrong_number_of_scores_is_a_fault_of_the_metric() -> None:
+    class Short(Counting):
+        def measure(self, cases: Sequence[Case]) -> list[Score]:
+            return []
+
+    with pytest.raises(MedassayError, match="'counting' returned 0 scores for 1 cases"):
+        score_cases([Case("1", "1")], [Short()])
+
+
+def test_with_a_store_equal_texts_are_measured_once_and_in_equal_slices(tmp_path: Path) -> None:
+    texts = ["1", "2", "1", "3", "4", "2", "5", "6"]
+    metric = Counting()
+    with Store(tmp_path / "s") as store:
+        (batch,) = run(rows(texts), [metric], store)
+    assert [scored.scores["counting"].value for scored in batch] == [float(text) for text in texts]
+    assert metric.batches == [["1", "2", "3", "4"], ["5", "6"]]
+    # A run that was cut after the first slice goes on with the very same second slice.
+    again = Counting()
+    with Store(tmp_path / "t") as store:
+        store.put(again, [Case("", text) for text in "1234"], [Score(float(text)) for text in "1234"])
+        list(run(rows(texts), [again], store))
+    assert again.batches == metric.batches[1:]
