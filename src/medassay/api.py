@@ -22,8 +22,13 @@ def score(
     ids: Sequence[str] | None = None,
     systems: Sequence[str] | None = None,
     models: str | None = None,
+    evidence: bool | None = None,
 ) -> Result:
-    """Score texts (or ready-made cases) with the named metrics."""
+    """Score texts (or ready-made cases) with the named metrics.
+
+    evidence: keep what each number rests on, for the report page; by default where the page would carry
+        every case (up to 2,000).
+    """
     ready = [case for case in candidates if isinstance(case, Case)]
     if ready and len(ready) == len(candidates):
         cases = ready
@@ -34,6 +39,7 @@ def score(
     for one in wanted:
         for metric in [one] if isinstance(one, Metric) else load_metrics(one, models=models):
             loaded.setdefault(metric.name, metric)
+            metric.with_evidence = metric.with_evidence or (evidence if evidence is not None else len(cases) <= 2000)
     return score_cases(cases, list(loaded.values()))
 
 

@@ -72,7 +72,7 @@ class Job:
                     writer.finish(problems, {"references": self.metrics[0].references, "seed": self.seed})
             aggregates = summarise(tally, resamples=self.resamples, seed=self.seed)
             if page is not None and self.page is not None:
-                page.write(self.page, aggregates)
+                page.write(self.page, aggregates, settings=self._said())
             if store is not None and self.store is None:
                 store.delete()
         return Outcome(aggregates, problems)
@@ -92,6 +92,8 @@ class Job:
             case = scored.row.case
             if case is None:
                 problems.append(f"row {scored.row.number}: {scored.row.problem}")
+                if page is not None:
+                    page.problem(problems[-1])
                 continue
             if not case.has("candidate"):
                 column = self.columns.get("candidate", "candidate")
@@ -103,6 +105,14 @@ class Job:
                 writer.add(case, scored.scores)
             if page is not None:
                 page.add(case, scored.scores)
+
+    def _said(self) -> dict[str, object]:
+        """What the page lists beside the signatures; no path, so that the same cases give the same bytes."""
+        return {
+            "intervals": f"{self.resamples:,} bootstrap resamples, clustered by {self.cluster}",
+            "seed": self.seed,
+            "several references": self.metrics[0].references,
+        }
 
     def _check_writable(self) -> None:
         for path in (self.out, self.page):

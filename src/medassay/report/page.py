@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from array import array
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
@@ -19,13 +18,12 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from medassay import __version__
 from medassay.cases import Case
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
 from medassay.report import charts, sections
+from medassay.report.ledger import Ledger
 from medassay.report.payload import Block, Payload
 from medassay.report.sections import Maker, Run, Section
 from medassay.report.versus import versus
@@ -47,7 +45,7 @@ _NAME = re.compile(r"[a-z][a-z0-9-]*")
 class PageWriter:
     """Takes in a run case by case, in bounded memory, and writes its page at the end.
 
-    Memory: 8 bytes a case and metric for the distributions, and the first `limit` cases whole.
+    Memory: 8 bytes a case and metric, 24 a case, and the first `limit` cases whole.
     """
 
     def __init__(
@@ -64,21 +62,19 @@ class PageWriter:
         self.extra = tuple(sections)
         self.payload = Payload(self.metrics)
         self.systems: dict[str, int] = {}
-        self.values: dict[tuple[str, str], array[float]] = {}
+        self.ledger = Ledger(self.metrics)
         self.reasons: dict[str, dict[str, int]] = {metric.name: {} for metric in self.metrics}
         self.problems: list[str] = []
         self.problem_count = 0
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Take in one case with its score on every metric."""
-        system = case.system or ""
-        self.systems[system] = self.systems.get(system, 0) + 1
+        self.systems[case.system or ""] = self.systems.get(case.system or "", 0) + 1
+        self.ledger.add(case, scores)
         for metric in self.metrics:
-            score = scores[metric.name]
-            if score.value is not None:
-                self.values.setdefault((metric.name, system), array("d")).append(score.value)
-            elif score.unscored is not None:
-                self._count(self.reasons[metric.name], score.unscored)
+            reason = scores[metric.name].unscored
+            if reason is not None:
+                self._count(self.reasons[metric.name], reason)
         if len(self.payload.records) < self.limit:
             self.payload.add(case, scores)
 
@@ -100,17 +96,17 @@ class PageWriter:
         comparison: Comparison | str | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> str:
-        """The whole page. `settings` (seed, resamples, input …) are listed under how it was made."""
+        """The whole page.
+
+        comparison: of the systems; made here where there are several and none is given.
+        settings: seed, resamples, input …, listed under how it was made.
+        """
         run = Run(
             title=self.title,
             metrics=self.metrics,
             aggregates=aggregates,
-            comparison=comparison,
-            values={
-                (metric.name, system): np.array(self.values.get((metric.name, system), ()), dtype=np.float64)
-                for metric in self.metrics
-                for system in self.systems
-            },
+            comparison=comparison or (self.ledger.compare() if len(self.systems) > 1 else None),
+            values=self.ledger.values(),
             cases_by_system=self.systems,
             reasons=self.reasons,
             problems=self.problems,
@@ -119,7 +115,7 @@ class PageWriter:
         )
         before = [sections.summary, sections.distributions, versus, sections.unscored]
         made = [section for maker in (*before, *self.extra) if (section := maker(run)) is not None]
-        block = self.payload.encode(self._head(made), BYTES)
+        block = self.payload.encode(self._head(run, made), BYTES)
         return _assemble(run, made, sections.provenance(run), block, self._carried(block))
 
     def write(
@@ -139,11 +135,11 @@ class PageWriter:
             partial.unlink(missing_ok=True)
             raise MedassayError(f"{path}: cannot be written ({error.strerror}); choose another --report") from error
 
-    def _head(self, made: Sequence[Section]) -> dict[str, Any]:
+    def _head(self, run: Run, made: Sequence[Section]) -> dict[str, Any]:
         """What the script needs beside the cases."""
         metrics = []
         for metric in self.metrics:
-            seen = [edge for system in self.systems for edge in _edges(self.values.get((metric.name, system)))]
+            seen = [float(x) for system in run.systems for x in sections.edges(run.values[metric.name, system])]
             metrics.append(
                 {
                     "name": metric.name,
@@ -174,21 +170,12 @@ def write_page(
     result: Result, path: Path, *, title: str = "medassay report", resamples: int = 1000, seed: int = 1
 ) -> None:
     """Write the page of a finished run, by system and with a comparison where it has several systems."""
-    from medassay.study.significance import compare_result
-
     writer = PageWriter(result.metrics, title=title)
     for i, case in enumerate(result.cases):
         writer.add(case, {metric.name: result.scores[metric.name][i] for metric in result.metrics})
-    several = len(writer.systems) > 1
-    aggregates = result.summary("system" if several else None, resamples=resamples, seed=seed)
-    comparison: Comparison | str | None = None
-    if several:
-        try:
-            comparison = compare_result(result, seed=seed)
-        except MedassayError as error:  # systems that share no item: said on the page, not hidden
-            comparison = str(error)
-    settings = {"bootstrap": f"{resamples:,} resamples, clustered by reference", "seed": seed}
-    writer.write(path, aggregates, comparison, settings)
+    aggregates = result.summary("system" if len(writer.systems) > 1 else None, resamples=resamples, seed=seed)
+    settings = {"intervals": f"{resamples:,} bootstrap resamples, clustered by reference", "seed": seed}
+    writer.write(path, aggregates, settings=settings)
 
 
 def summary_html(aggregates: Sequence[Aggregate]) -> str:
@@ -205,10 +192,6 @@ def summary_html(aggregates: Sequence[Aggregate]) -> str:
         rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     head = "".join(f"<th>{escape(one)}</th>" for one in heads)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-
-
-def _edges(values: array[float] | None) -> tuple[float, ...]:
-    return (min(values), max(values)) if values else ()
 
 
 @cache

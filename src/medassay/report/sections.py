@@ -168,7 +168,7 @@ def distributions(run: Run) -> Section | None:
         values = {system: run.values[metric.name, system] for system in drawn}
         if not any(len(one) for one in values.values()):
             continue
-        extremes = [float(edge) for one in values.values() if len(one) for edge in (one.min(), one.max())]
+        extremes = [edge for one in values.values() for edge in edges(one)]
         whole = limits(metric.bounds, extremes)
         rows = [(system, i, values[system]) for i, system in enumerate(drawn)]
         picture = charts.histograms(rows, window(whole, extremes), whole[1] - whole[0], metric.name)
@@ -182,6 +182,11 @@ def distributions(run: Run) -> Section | None:
         f", and strips of up to {charts.RUG} cases show each case as a tick.</p>"
     )
     return Section("distributions", "Distributions", f'<div class="figures">{"".join(figures)}</div>{legend}{note}')
+
+
+def edges(values: Floats) -> tuple[float, ...]:
+    """The least and the largest value; nothing where there is none."""
+    return (float(values.min()), float(values.max())) if len(values) else ()
 
 
 def unscored(run: Run) -> Section | None:

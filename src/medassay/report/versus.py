@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from medassay.study.significance import Comparison, Pair
 
 MATRIX = 12
-"""Systems up to which the table of who beats whom is drawn; the list of pairs is always whole."""
+"""Systems up to which the table of who beats whom is drawn."""
+
+PAIRS = MATRIX * (MATRIX - 1) // 2
+"""Pairs listed for one metric."""
 
 
 def versus(run: Run) -> Section | None:
@@ -56,7 +59,10 @@ def _metric(metric: str, run: Run, comparison: Comparison, place: dict[str, int]
     ends = charts.limits(known.bounds, [0.0, reach]) if known else (0.0, reach)
     higher = comparison.higher_is_better[metric]
     about = f"{direction(higher)} <span>axis ±{charts.tick_label(float(f'{reach:.2g}'))}</span>"
-    return group(metric, about, "".join(_pair(pair, reach, ends[1] - ends[0], place) for pair in pairs))
+    rows = "".join(_pair(pair, reach, ends[1] - ends[0], place) for pair in pairs[:PAIRS])
+    if len(pairs) > PAIRS:
+        rows += f'<tr><td colspan="8">and {len(pairs) - PAIRS:,} more pairs, listed by medassay compare</td></tr>'
+    return group(metric, about, rows)
 
 
 def _pair(pair: Pair, reach: float, span: float, place: dict[str, int]) -> str:
