@@ -120,6 +120,10 @@ class Job:
                 raise InputError(f"{path}: the folder {path.resolve().parent} does not exist; create it first")
             if path is not None and path.is_dir():
                 raise InputError(f"{path}: is a folder; name a file in it")
+            if path is not None and path.exists() and Path(self.cases).exists() and path.samefile(self.cases):
+                raise InputError(f"{path}: is the case file itself; write the scores to another file")
+        if self.out is not None and self.page is not None and self.out.resolve() == self.page.resolve():
+            raise InputError(f"{self.out}: scores and report cannot be one file; name two")
 
     def _writer(self) -> AbstractContextManager[ScoresWriter | None]:
         return ScoresWriter(self.out, self.metrics) if self.out else nullcontext()
