@@ -1,0 +1,210 @@
+"""Models of the transformers library for any role: a folder, or a hub model that has been fetched.
+
+Extra `hf` (transformers + torch, CPU or CUDA). On CUDA the arithmetic is bfloat16, or float16 where the
+card has none; on the CPU float32. Texts of any length go through in windows, sorted by length, in
+batches of bounded size; dropout is off, so the same input gives the same answer on the same machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from medassay.errors import MissingExtra, ModelError
+from medassay.models.hub_files import HubFolder, is_path, open_folder
+from medassay.models.tokens import Tokens, Window, batches, encodable, pad, sentence_windows
+
+LONGEST = 512
+"""Tokens a row, frame tokens included, even where a model could read more: cost grows with the square."""
+
+_CPU_BUDGET, _CUDA_BUDGET = 4096, 32_768
+_MAKERS = {
+    "encoder": "AutoModel",
+    "align": "AutoModel",
+    "ner": "AutoModelForTokenClassification",
+    "re": "AutoModelForSequenceClassification",
+    "expert": "AutoModelForSequenceClassification",
+}
+
+
+def load_hub(role: str, source: str) -> Any:
+    """The model for a role from a transformers folder or the name of a fetched hub model."""
+    from medassay.models.hub_relations import HubRelations
+    from medassay.models.hub_roles import HubEncoder, HubExpert, HubNer
+
+    # Where a folder is not there, that is the nearer remedy; a hub name wants the extra first.
+    if not _installed():
+        if is_path(source):
+            open_folder(role, source)
+        raise MissingExtra(f"The model '{source}' (transformers)", "hf")
+    network = Network(role, open_folder(role, source))
+    makers = {
+        "encoder": HubEncoder,
+        "align": HubEncoder,
+        "ner": HubNer,
+        "re": HubRelations,
+        "expert": HubExpert,
+    }
+    return makers[role](network)
+
+
+def _installed() -> bool:
+    return find_spec("torch") is not None and find_spec("transformers") is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One text as a model's tokenizer sees it: its tokens, and the word that each belongs to."""
+
+    tokens: Tokens
+    words: list[int | None]
+
+
+class Network:
+    """A transformers model and its tokenizer, ready to read rows of tokens."""
+
+    def __init__(self, role: str, folder: HubFolder) -> None:
+        import torch
+
+        self.role, self.folder, self.name = role, folder, folder.name
+        self.config = folder.config
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.budget = _CUDA_BUDGET if self.device == "cuda" else _CPU_BUDGET
+        with _quiet():
+            self.tokenizer = self._open_tokenizer()
+            self.model = self._open_model()
+        self.pad = int(self.tokenizer.pad_token_id or 0)
+        self.typed = "token_type_ids" in self.tokenizer.model_input_names
+        self.before, self.after = self._frame()
+        self.limit = self._limit()
+
+    def _open_tokenizer(self) -> Any:
+        from transformers import AutoTokenizer
+
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(
+                self.folder.path, use_fast=True, local_files_only=True, trust_remote_code=False
+            )
+        except Exception as error:  # the library raises anything from KeyError to its backend's own type
+            raise ModelError(f"{self.folder.path}: its tokenizer cannot be opened ({_line(error)})") from error
+        if not tokenizer.is_fast:
+            raise ModelError(
+                f"{self.folder.path}: its tokenizer gives no character offsets; a tokenizer.json is needed"
+            )
+        return tokenizer
+
+    def _open_model(self) -> Any:
+        import torch
+        import transformers
+
+        maker = getattr(transformers, _MAKERS[self.role])
+        try:
+            model, report = maker.from_pretrained(
+                self.folder.path,
+                use_safetensors=True,
+                local_files_only=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
+        except Exception as error:  # broken weights raise many types: safetensors', torch's, the library's
+            raise ModelError(f"{self.folder.path}: its weights cannot be opened ({_line(error)})") from error
+        # A layer without weights would be filled at random. Only the pooler may lack them: encoders never use it.
+        missing = sorted(
+            key for key in report["missing_keys"] if not (maker.__name__ == "AutoModel" and "pooler" in key)
+        )
+        if missing:
+            raise ModelError(
+                f"{self.folder.path}: the weights lack {missing[0]} ({len(missing)} in all), so this model was "
+                f"not trained for the role '{self.role}'"
+            )
+        half = torch.bfloat16 if self.device == "cuda" and torch.cuda.is_bf16_supported() else torch.float16
+        return model.eval().to(self.device, torch.float32 if self.device == "cpu" else half)
+
+    def _frame(self) -> tuple[list[int], list[int]]:
+        """The tokens that this tokenizer puts before and after a text, such as [CLS] and [SEP]."""
+        bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
+        full = self.tokenizer("a")["input_ids"]
+        at = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
+        return full[:at], full[at + len(bare) :]
+
+    def _limit(self) -> int:
+        """Tokens a row; some families count positions from after the padding index."""
+        positions = int(self.config.get("max_position_embeddings") or LONGEST)
+        if self.config.get("model_type") in {"roberta", "xlm-roberta", "camembert", "longformer", "mpnet"}:
+            positions -= self.pad + 1
+        return min(LONGEST, positions, int(self.tokenizer.model_max_length))
+
+    @property
+    def room(self) -> int:
+        """Tokens of text that fit in a row."""
+        return self.limit - len(self.before) - len(self.after)
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of the classifier's outputs, in their order."""
+        table = self.model.config.id2label
+        return [str(table[i]) for i in range(len(table))]
+
+    def read(self, texts: Sequence[str]) -> list[Read]:
+        """The tokens of each text, without frame tokens, at any length."""
+        if not texts:
+            return []
+        made = self.tokenizer(
+            [encodable(text) for text in texts],
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            verbose=False,
+        )
+        return [
+            Read(Tokens(ids, [(a, b) for a, b in offsets], made.tokens(i)), made.word_ids(i))
+            for i, (ids, offsets) in enumerate(zip(made["input_ids"], made["offset_mapping"]))
+        ]
+
+    def framed(self, ids: Sequence[int]) -> list[int]:
+        """A row: the ids between the frame tokens."""
+        return [*self.before, *ids, *self.after]
+
+    def run(
+        self, rows: Sequence[Sequence[int]], sides: Sequence[Sequence[int]] | None = None
+    ) -> Iterator[tuple[list[int], Any, Any]]:
+        """(indices of rows, the model's outputs, mask) batch by batch, each of bounded size."""
+        import torch
+
+        for batch in batches([len(row) for row in rows], self.budget):
+            ids = pad([rows[i] for i in batch], self.pad)
+            mask = torch.from_numpy(pad([[1] * len(rows[i]) for i in batch])).to(self.device)
+            feeds = {"input_ids": torch.from_numpy(ids).to(self.device), "attention_mask": mask}
+            if self.typed:
+                side = pad([sides[i] if sides else [0] * len(rows[i]) for i in batch])
+                feeds["token_type_ids"] = torch.from_numpy(side).to(self.device)
+            with torch.inference_mode():
+                yield batch, self.model(**feeds), mask
+
+
+def windows_of(texts: Sequence[str], reads: Sequence[Read], limit: int) -> list[Window]:
+    """Windows of whole sentences, at most `limit` tokens each, over all texts."""
+    return [w for i, one in enumerate(reads) for w in sentence_windows(texts[i], one.tokens, i, limit)]
+
+
+def _line(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0] if text else ''}"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """The library's own bars and warnings off while a model opens: what is wrong becomes our error."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,153 @@
+"""Model folders of the transformers library: where one lies, and whether it can serve a role.
+
+Nothing here needs torch: what is wrong with a folder is said before anything heavy is loaded. Only
+safetensors weights are read. The pickled .bin and .pt files can run code when they are opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medassay.errors import ModelError
+
+HEADS = {"ner": "ForTokenClassification", "re": "ForSequenceClassification", "expert": "ForSequenceClassification"}
+"""How the architecture of a role's model must end; the encoder roles take any text encoder."""
+
+_NOT_ENCODERS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForImageClassification", "CLIPModel")
+_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "spm.model", "spiece.model", "sentencepiece.bpe.model")
+_PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+_NAME = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
+_EDGE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class HubFolder:
+    """A checked model folder: where it lies, what it is called in signatures, its config.json."""
+
+    path: Path
+    name: str
+    config: dict[str, Any]
+
+
+def is_path(source: str) -> bool:
+    """Whether a source means a folder rather than a name on the hub."""
+    return Path(source).expanduser().exists() or not _NAME.match(source)
+
+
+def open_folder(role: str, source: str) -> HubFolder:
+    """The folder of a role's model, found and checked; the error says what is missing and the remedy."""
+    if is_path(source):
+        path = Path(source).expanduser()
+        if not path.is_dir():
+            raise ModelError(f"{source}: no such model folder. Give a folder, a hub name, or embedded")
+        remedy = "Copy the whole model folder again, or `medassay models fetch NAME --to FOLDER`"
+        name = f"{path.resolve().name}@{fingerprint(path)}"
+    else:
+        path = cached(source)
+        remedy = f"`medassay models fetch {source}`"
+        name = f"{source}@{path.name[:8]}"
+    config = read_config(path, remedy)
+    check_tokenizer(path, remedy)
+    check_weights(path, remedy)
+    check_architecture(role, path, config)
+    return HubFolder(path, re.sub(r"[^\w.@/-]", "_", name), config)
+
+
+def cached(name: str) -> Path:
+    """The snapshot of a hub model in the local cache. Scoring never opens a connection by itself."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, local_files_only=True))
+    except (LocalEntryNotFoundError, HFValidationError):
+        raise ModelError(
+            f"{name}: no such folder, and no hub model of that name has been fetched. With network: "
+            f"`medassay models fetch {name}`. Without: fetch it elsewhere with --to FOLDER, copy the folder "
+            "here and give its path"
+        ) from None
+
+
+def read_config(folder: Path, remedy: str) -> dict[str, Any]:
+    """The folder's config.json."""
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelError(f"{folder}: no config.json, so no transformers model. {remedy}") from None
+    except ValueError as error:
+        raise ModelError(f"{path}: not JSON ({error}). {remedy}") from error
+    if not isinstance(config, dict):
+        raise ModelError(f"{path}: not a model's configuration (a JSON object was expected). {remedy}")
+    return config
+
+
+def check_tokenizer(folder: Path, remedy: str) -> None:
+    """A tokenizer is there."""
+    if not any((folder / name).is_file() for name in _TOKENIZERS):
+        raise ModelError(f"{folder}: no tokenizer.json (nor {', '.join(_TOKENIZERS[1:4])}). {remedy}")
+
+
+def weights(folder: Path) -> list[Path]:
+    """The folder's safetensors files."""
+    return sorted(folder.glob("*.safetensors"))
+
+
+def check_weights(folder: Path, remedy: str) -> None:
+    """Weights are there, all of them, and none would have to be unpickled."""
+    index = folder / "model.safetensors.index.json"
+    if index.is_file():
+        shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        missing = sorted(name for name in shards if not (folder / name).is_file())
+        if missing:
+            raise ModelError(f"{folder}: no {missing[0]}, which model.safetensors.index.json lists. {remedy}")
+        return
+    if (folder / "model.safetensors").is_file():
+        return
+    pickles = sorted(path.name for pattern in _PICKLES for path in folder.glob(pattern))
+    if pickles:
+        raise pickled(str(folder), pickles[0])
+    raise ModelError(f"{folder}: no model.safetensors, so no weights. {remedy}")
+
+
+def pickled(where: str, file: str) -> ModelError:
+    """The refusal of weights that only exist pickled."""
+    return ModelError(
+        f"{where}: its weights are pickled ({file}) and opening them could run code; only safetensors are "
+        "read. Ask the authors for model.safetensors, take a revision that has it (`medassay models fetch "
+        "NAME --revision …`), or convert it on a machine you can afford to lose (docs/models.md)"
+    )
+
+
+def check_architecture(role: str, folder: Path, config: dict[str, Any]) -> None:
+    """The model is of the kind that the role needs."""
+    found = [str(name) for name in config.get("architectures") or []]
+    shown = ", ".join(found) or f"no architecture (model_type {config.get('model_type')})"
+    head = HEADS.get(role)
+    if head and not any(name.endswith(head) for name in found):
+        raise ModelError(f"{folder}: the role '{role}' needs a model …{head}, but config.json says {shown}")
+    if not head and (any(name.endswith(_NOT_ENCODERS) for name in found) or config.get("is_encoder_decoder")):
+        raise ModelError(
+            f"{folder}: the role '{role}' needs a text encoder (such as BertModel), but config.json says {shown}"
+        )
+
+
+def fingerprint(folder: Path) -> str:
+    """Eight hex digits that change with the configuration, the tokenizer or the weights.
+
+    Weights count by size and by their first and last megabyte, so that large models open fast.
+    """
+    digest = hashlib.sha256()
+    for path in sorted([*folder.glob("*.json"), *folder.glob("*.txt"), *weights(folder)]):
+        size = path.stat().st_size
+        digest.update(f"{path.name} {size}\n".encode())
+        with path.open("rb") as file:
+            digest.update(file.read(_EDGE))
+            file.seek(max(size - _EDGE, 0))
+            digest.update(file.read(_EDGE))
+    return digest.hexdigest()[:8]

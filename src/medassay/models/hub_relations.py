@@ -1,0 +1,143 @@
+"""Role `re` on transformers models: entity markers in the text, one row a pair."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from medassay.models.base import RELATION_TYPES, Link, Reading, Span
+from medassay.models.hub import Network, windows_of
+from medassay.models.hub_labels import read_relation_labels, relatedness
+from medassay.models.roles import READ_WINDOW
+from medassay.models.tokens import Window
+
+RELATED = 0.5
+"""A pair is linked from this chance upwards; HARE itself keeps what is above 0.7."""
+
+_MARKERS = ("[E1]", "[/E1]", "[E2]", "[/E2]")
+_MARKER = re.compile(r"^[\[<](/?)\s*e([12])\s*[\]>]$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Are spans `head` and `tail` of a text related? `kinds` are the types of E1 and E2 in `marked`."""
+
+    text: int
+    head: int
+    tail: int
+    marked: str
+    kinds: tuple[str, str]
+
+
+class HubRelations:
+    """Role `re`: relations between given spans by entity markers in the text (HARE, section 3.2).
+
+    Only type-compatible pairs of one window are asked, each as a row of its own length; equal rows once.
+    Where a label names both types, they are marked E1 and E2 in its order; a label that only says
+    "related" leaves the order open, so both are asked and the surer answer counts. There are no
+    assertions here: `Reading.assertions` is empty and the rules of the language room take over.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network, self.name = network, network.name
+        self.labels = read_relation_labels(network.labels, str(network.folder.path))
+        self.markers = _markers(network)
+
+    def read(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Reading]:
+        """The links of each text, each with a chance of at least `RELATED`."""
+        questions = self._questions(texts, spans)
+        answers = self._answer(questions)
+        best: list[dict[tuple[int, int], float]] = [{} for _ in texts]
+        for asked in questions:
+            chance = relatedness(answers[asked.marked], self.labels, asked.kinds)
+            pair = (asked.head, asked.tail)
+            best[asked.text][pair] = max(chance, best[asked.text].get(pair, 0.0))
+        readings = []
+        for t, pairs in enumerate(best):
+            links = [
+                Link(head, tail, RELATION_TYPES[spans[t][head].type, spans[t][tail].type], chance)
+                for (head, tail), chance in sorted(pairs.items())
+                if chance >= RELATED
+            ]
+            readings.append(Reading((), tuple(links)))
+        return readings
+
+    def _questions(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Question]:
+        reads = self.network.read(texts)
+        # Room for the markers: four of them, a handful of word pieces each.
+        windows = windows_of(texts, reads, min(READ_WINDOW, self.network.room - 24))
+        return [
+            asked
+            for w in windows
+            for asked in self._in_window(w, reads[w.text].tokens.offsets, texts[w.text], spans[w.text])
+        ]
+
+    def _in_window(
+        self, window: Window, offsets: Sequence[tuple[int, int]], text: str, spans: Sequence[Span]
+    ) -> Iterator[Question]:
+        """What to ask in one window: pairs inside it whose earlier span begins in the part it owns."""
+        left, right = offsets[window.first][0], offsets[window.last - 1][1]
+        since = offsets[window.owned_first][0]
+        until = offsets[window.owned_last][0] if window.owned_last < len(offsets) else len(text)
+        inside = [i for i, span in enumerate(spans) if left <= span.start and span.end <= right]
+        for head, tail in ((i, j) for i in inside for j in inside):
+            kinds = (spans[head].type, spans[tail].type)
+            if kinds not in RELATION_TYPES or not since <= min(spans[head].start, spans[tail].start) < until:
+                continue
+            for first, second in self._orders(kinds, head, tail):
+                one, two = spans[first], spans[second]
+                places = ((one.start - left, one.end - left), (two.start - left, two.end - left))
+                marked = mark(text[left:right], *places, self.markers)
+                yield Question(window.text, head, tail, marked, (one.type, two.type))
+
+    def _orders(self, kinds: tuple[str, str], head: int, tail: int) -> list[tuple[int, int]]:
+        """Which span is E1 and which E2, for each question that this model can answer about the pair."""
+        named = set(self.labels.named.values())
+        orders = []
+        if kinds in named or self.labels.plain:
+            orders.append((head, tail))
+        if kinds[::-1] in named or self.labels.plain:
+            orders.append((tail, head))
+        return orders
+
+    def _answer(self, questions: Sequence[Question]) -> dict[str, npt.NDArray[np.float64]]:
+        distinct = list(dict.fromkeys(asked.marked for asked in questions))
+        room = self.network.room
+        rows = [self.network.framed(one.tokens.ids[:room]) for one in self.network.read(distinct)]
+        answers: dict[str, npt.NDArray[np.float64]] = {}
+        for batch, output, _ in self.network.run(rows):
+            for i, logits in zip(batch, output.logits.float().cpu().numpy()):
+                answers[distinct[i]] = logits.astype(np.float64)
+        return answers
+
+
+def mark(text: str, one: tuple[int, int], two: tuple[int, int], markers: Sequence[str] = _MARKERS) -> str:
+    """The text with E1 around `one` and E2 around `two`, whichever stands first, also where they nest.
+
+    >>> mark("CD20 is diffusely positive", (8, 26), (0, 4))
+    '[E2]CD20[/E2] is [E1]diffusely positive[/E1]'
+    """
+    cuts: list[tuple[int, int, int, str]] = []
+    for (start, end), opening, closing in ((one, markers[0], markers[1]), (two, markers[2], markers[3])):
+        cuts.append((start, 1, -end, opening))  # at one place: what closes before what opens, longer opens first
+        cuts.append((end, 0, -start, closing))
+    pieces, at = [], 0
+    for place, _, _, marker in sorted(cuts, key=lambda cut: cut[:3]):
+        pieces += [text[at:place], marker]
+        at = place
+    return "".join([*pieces, text[at:]])
+
+
+def _markers(network: Network) -> tuple[str, ...]:
+    """The tokenizer's own marker tokens where it was given some (<e1>, [E1] …), else HARE's."""
+    found = {}
+    for token in network.tokenizer.get_added_vocab():
+        match = _MARKER.match(token)
+        if match:
+            found[match[2], match[1]] = token
+    own = [found.get(key) for key in (("1", ""), ("1", "/"), ("2", ""), ("2", "/"))]
+    return tuple(str(token) for token in own) if all(own) else _MARKERS

@@ -1,0 +1,208 @@
+"""The roles on transformers models: encoder and align, ner, expert (re: hub_relations.py)."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from medassay.errors import ModelError
+from medassay.models.base import Judgement, Matrix, Span
+from medassay.models.hub import Network, Read, windows_of
+from medassay.models.hub_labels import group, read_tags
+from medassay.models.pairs import diagnosis_first
+from medassay.models.roles import apart, softmax
+from medassay.models.tokens import Window
+
+_CACHED_TEXTS = 20_000
+
+
+class HubEncoder:
+    """Roles `encoder` and `align`: unit vectors; each distinct text is encoded once.
+
+    Pooling is what the folder's 1_Pooling/config.json says; without one, the mean over tokens for
+    `encoder` and the first token for `align` (SapBERT's and HARE's way).
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network, self.name = network, network.name
+        self.size = int(network.model.config.hidden_size)
+        self.first_token = _pooling(network) == "cls"
+        self.cache: OrderedDict[str, Matrix] = OrderedDict()
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """Unit vectors [texts, size]. A long text is the mean of its windows, weighted by their tokens."""
+        fresh = [text for text in dict.fromkeys(texts) if text not in self.cache]
+        made = dict(zip(fresh, self._encode(fresh)))
+        rows = [made[text] if text in made else self.cache[text] for text in texts]
+        self.cache.update(made)
+        while len(self.cache) > _CACHED_TEXTS:
+            self.cache.popitem(last=False)
+        return np.stack(rows) if rows else np.zeros((0, self.size), np.float32)
+
+    def _encode(self, texts: Sequence[str]) -> list[Matrix]:
+        room = self.network.room
+        reads = self.network.read(texts)
+        places = [(t, at) for t, one in enumerate(reads) for at in range(0, max(len(one.tokens), 1), room)]
+        rows = [self.network.framed(reads[t].tokens.ids[at : at + room]) for t, at in places]
+        sums = np.zeros((len(texts), self.size), np.float64)
+        for batch, output, mask in self.network.run(rows):
+            states = output.last_hidden_state.float()
+            if self.first_token:
+                pooled = states[:, 0]
+            else:
+                shares = mask.unsqueeze(-1).float()
+                pooled = (states * shares).sum(1) / shares.sum(1)
+            for i, vector in zip(batch, pooled.cpu().numpy()):
+                sums[places[i][0]] += vector / max(float(np.linalg.norm(vector)), 1e-12) * len(rows[i])
+        norms = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
+        return list((sums / norms).astype(np.float32))
+
+
+def _pooling(network: Network) -> str:
+    """`cls` or `mean`, as sentence-transformers writes it down, or as the role has it by default."""
+    folder = network.folder.path
+    if (folder / "2_Dense").is_dir():
+        raise ModelError(f"{folder}: a sentence-transformers model with a dense layer is not supported")
+    path = folder / "1_Pooling" / "config.json"
+    if not path.is_file():
+        return "cls" if network.role == "align" else "mean"
+    said = json.loads(path.read_text(encoding="utf-8"))
+    if said.get("pooling_mode_cls_token") or said.get("pooling_mode") == "cls":
+        return "cls"
+    if said.get("pooling_mode_mean_tokens") or said.get("pooling_mode") == "mean":
+        return "mean"
+    raise ModelError(f"{path}: only cls and mean pooling are supported, found {json.dumps(said)}")
+
+
+class HubNer:
+    """Role `ner`: typed spans; a word's label is the best of its tokens' mean chances, as in HARE's pipeline.
+
+    A span's confidence is the mean chance of its words' labels (0…1).
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network, self.name = network, network.name
+        self.tags = read_tags(network.labels, str(network.folder.path))
+
+    def spans(self, texts: Sequence[str]) -> list[list[Span]]:
+        """The entities of each text, in text order, never overlapping; equal texts are read once."""
+        distinct = list(dict.fromkeys(texts))
+        reads = self.network.read(distinct)
+        windows = windows_of(distinct, reads, self.network.room)
+        rows = [self.network.framed(reads[w.text].tokens.ids[w.first : w.last]) for w in windows]
+        found: dict[str, list[Span]] = {text: [] for text in distinct}
+        for batch, output, _ in self.network.run(rows):
+            logits = output.logits.float().cpu().numpy()
+            for k, i in enumerate(batch):
+                text = distinct[windows[i].text]
+                found[text] += self._decode(text, windows[i], reads[windows[i].text], logits[k])
+        placed = {text: apart(spans) for text, spans in found.items()}
+        return [placed[text] for text in texts]
+
+    def _decode(self, text: str, window: Window, read: Read, logits: Any) -> list[Span]:
+        words = _words(read, window)
+        chances = softmax(logits[len(self.network.before) :])
+        means = [chances[first - window.first : last + 1 - window.first].mean(0) for first, last in words]
+        best = [int(mean.argmax()) for mean in means]
+        spans = []
+        for first, last, kind, score in group(
+            [self.tags[i] for i in best], [float(mean[i]) for mean, i in zip(means, best)]
+        ):
+            at = words[first][0]
+            if window.owned_first <= at < window.owned_last:
+                offsets = read.tokens.offsets
+                start, end = _trimmed(text, offsets[at][0], offsets[words[last][1]][1])
+                if end > start:
+                    spans.append(Span(start, end, kind, score))
+        return spans
+
+
+class HubExpert:
+    """Role `expert`: a cross-encoder with a single output, read as the expert's 0–5 score.
+
+    The output is a chance times 5 where the folder names a sigmoid (sentence-transformers), and the score
+    itself where it says `"problem_type": "regression"` or names the identity. There is no interval: nobody
+    calibrated the model, so `low` and `high` are None.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network, self.name = network, network.name
+        if len(network.labels) != 1:
+            raise ModelError(
+                f"{network.folder.path}: the role 'expert' needs a cross-encoder with one output, this one has "
+                f"{len(network.labels)} ({', '.join(network.labels[:5])})"
+            )
+        self.sigmoid = _is_chance(network)
+        self.parts = _pair_frame(network)
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]:
+        """(reference, candidate) pairs to judgements; each distinct pair is judged once."""
+        distinct = list(dict.fromkeys(pairs))
+        texts = list(dict.fromkeys(text for pair in distinct for text in pair))
+        reads = dict(zip(texts, self.network.read([diagnosis_first(text) for text in texts])))
+        joined = [self._join(reads[r].tokens.ids, reads[c].tokens.ids) for r, c in distinct]
+        made: dict[tuple[str, str], Judgement] = {}
+        for batch, output, _ in self.network.run([ids for ids, _ in joined], [side for _, side in joined]):
+            for i, value in zip(batch, output.logits[:, 0].double().cpu().tolist()):
+                score = 5.0 / (1.0 + float(np.exp(-value))) if self.sigmoid else value
+                made[distinct[i]] = Judgement(min(max(score, 0.0), 5.0), None, None)
+        return [made[pair] for pair in pairs]
+
+    def _join(self, reference: Sequence[int], candidate: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Ids and sides of one pair: each side may use half of the room, and what the other leaves free."""
+        before, between, after = self.parts
+        room = self.network.limit - len(before) - len(between) - len(after)
+        for_reference = min(len(reference), max(room // 2, room - len(candidate)))
+        left, right = list(reference[:for_reference]), list(candidate[: room - for_reference])
+        ids = [*before, *left, *between, *right, *after]
+        return ids, [0] * (len(before) + len(left) + len(between)) + [1] * (len(right) + len(after))
+
+
+def _is_chance(network: Network) -> bool:
+    """Whether the single output is the logit of a chance (else the score itself)."""
+    config = network.config
+    said = (config.get("sentence_transformers") or {}).get("activation_fn")
+    said = str(said or config.get("sbert_ce_default_activation_function") or "")
+    if said.endswith("Sigmoid"):
+        return True
+    if said.endswith("Identity") or config.get("problem_type") == "regression":
+        return False
+    raise ModelError(
+        f'{network.folder.path}: config.json does not say what the output means. Add "problem_type": '
+        '"regression" where it is the 0–5 score itself, or "sentence_transformers": {"activation_fn": '
+        '"torch.nn.modules.activation.Sigmoid"} where it is the logit of score / 5'
+    )
+
+
+def _pair_frame(network: Network) -> tuple[list[int], list[int], list[int]]:
+    """The frame tokens before, between and after the two texts of a pair."""
+    bare = network.tokenizer("a", add_special_tokens=False)["input_ids"]
+    full = network.tokenizer("a", "a")["input_ids"]
+    at = [i for i in range(len(full)) if full[i : i + len(bare)] == bare]
+    first, second = at[0], at[-1]
+    return full[:first], full[first + len(bare) : second], full[second + len(bare) :]
+
+
+def _words(read: Read, window: Window) -> list[tuple[int, int]]:
+    """(first, last) token of each word in a window."""
+    words: list[tuple[int, int]] = []
+    for i in range(window.first, window.last):
+        same = i > window.first and read.words[i] is not None and read.words[i] == read.words[i - 1]
+        if words and same:
+            words[-1] = (words[-1][0], i)
+        else:
+            words.append((i, i))
+    return words
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """A span without white space at its ends: some tokenizers count the space to the word."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
