@@ -68,7 +68,7 @@ def run_demo(out: Path) -> int:
     result.report(page, title="medassay demo")
     console.rule("[bold]alder against birch, all cases", align="left")
     print_comparison(console, compare_file(scores, by="system"))
-    for line in _closing(cases, scores, page):
+    for line in _closing(result, scores, page):
         console.print(line, markup=False, soft_wrap=True)
     return 0
 
@@ -89,22 +89,35 @@ def _print_kind(console: Console, result: Result, kind: str) -> None:
     console.print()
 
 
-def _closing(cases: list[Case], scores: Path, page: Path) -> Iterator[str]:
+def _closing(result: Result, scores: Path, page: Path) -> Iterator[str]:
     """What the tables do not say by themselves, and where the files are."""
-    means = {}
-    for system in dict.fromkeys(case.system or "" for case in cases):
-        given = [float(str(case.extra["human_score"])) for case in cases if case.system == system]
-        means[system] = sum(given) / len(given)
-    shown = ", ".join(f"{system} {mean:.1f}" for system, mean in means.items())
+    people = {}
+    for system in dict.fromkeys(case.system or "" for case in result.cases):
+        given = [float(str(case.extra["human_score"])) for case in result.cases if case.system == system]
+        people[system] = sum(given) / len(given)
+    preferred = max(people, key=lambda system: people[system])
+    others = [name for name, system in _preferred(result).items() if system != preferred]
+    shown = ", ".join(f"{system} {mean:.1f}" for system, mean in people.items())
     yield ""
-    yield (
-        f"Word overlap prefers birch, which repeats the reference but for one wrong word. The illustrative "
-        f"(made-up) human scores out of 5 say otherwise: {shown}. Open the page to see why."
-    )
+    yield f"Mean of the illustrative (made-up) human scores, 0 to 5: {shown}."
+    if others:
+        yield (
+            f"They prefer {preferred}; {', '.join(others)} do not: a text that repeats the reference but for "
+            "one wrong word shares almost all its words. Open the page to see which."
+        )
     yield ""
     yield f"scores   {_near(scores)}"
     yield f"report   {_near(page)}   (open it in a browser: {page.resolve().as_uri()})"
     yield "For research and quality assurance, not for clinical decisions."
+
+
+def _preferred(result: Result) -> dict[str, str]:
+    """The system that each metric puts first."""
+    best: dict[str, tuple[float, str]] = {}
+    for row in result.summary("system", resamples=0):
+        value = row.value if row.higher_is_better else -row.value
+        best[row.metric] = max(best.get(row.metric, (value, row.group or "")), (value, row.group or ""))
+    return {metric: system for metric, (_, system) in best.items()}
 
 
 def _near(path: Path) -> str:
