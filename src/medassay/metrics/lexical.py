@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 
 from medassay.cases import Case
-from medassay.errors import MedassayError, nearest
 from medassay.metrics.base import Floats, Metric
-from medassay.metrics.ngrams import Block, Lexicon, Tokens, blocks, characters, check_normalize, grams
+from medassay.metrics.ngrams import Block, Lexicon, Tokens, blocks, characters, grams
+from medassay.metrics.settings import NORMALIZE, choice, flag, number
 from medassay.scores import Score
 
 _ORDERS = 4
@@ -24,13 +24,6 @@ _ALWAYS_APART = _PUNCTUATION - {"'", "-"}
 _TOKENIZERS = ("13a", "intl", "char", "zh", "none")
 _SMOOTHING = {"exp": 0.0, "floor": 0.1, "add-k": 1.0, "none": 0.0}
 """Smoothing methods and their values in sacrebleu (Chen and Cherry, 2014)."""
-
-
-def _chosen(what: str, value: object, known: Sequence[str]) -> str:
-    text = "none" if value is None else str(value)
-    if text not in known:
-        raise MedassayError(f"{what}: '{text}' is none of {', '.join(known)}{nearest(text, known)}")
-    return text
 
 
 @cache
@@ -85,12 +78,13 @@ class Bleu(Metric):
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
-        self.smoothing = _chosen("smoothing", smoothing, tuple(_SMOOTHING))
-        self.smooth_value = _SMOOTHING[self.smoothing] if smooth_value is None else float(smooth_value)
-        self.tokenizer = _chosen("tokenizer", tokenizer, _TOKENIZERS)
-        self.lowercase = bool(lowercase)
-        self.effective_order = bool(effective_order)
-        self.normalize = check_normalize(normalize)
+        self.smoothing = choice("smoothing", smoothing, tuple(_SMOOTHING))
+        default = _SMOOTHING[self.smoothing]
+        self.smooth_value = default if smooth_value is None else number("smooth_value", smooth_value, 0)
+        self.tokenizer = choice("tokenizer", tokenizer, _TOKENIZERS)
+        self.lowercase = flag("lowercase", lowercase)
+        self.effective_order = flag("effective_order", effective_order)
+        self.normalize = choice("normalize", normalize, NORMALIZE)
 
     def settings(self) -> Mapping[str, object]:
         """sacrebleu's own signature, field by field, then ours."""
@@ -176,13 +170,11 @@ class Chrf(Metric):
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
-        if char_order < 1 or word_order < 0 or beta <= 0:
-            raise MedassayError("chrf: char_order must be 1 or more, word_order 0 or more, beta above 0")
-        self.char_order = int(char_order)
-        self.word_order = int(word_order)
-        self.beta = beta
-        self.lowercase = bool(lowercase)
-        self.normalize = check_normalize(normalize)
+        self.char_order = int(number("char_order", char_order, 1, whole=True))
+        self.word_order = int(number("word_order", word_order, 0, whole=True))
+        self.beta = int(number("beta", beta, 1, whole=True))
+        self.lowercase = flag("lowercase", lowercase)
+        self.normalize = choice("normalize", normalize, NORMALIZE)
 
     def settings(self) -> Mapping[str, object]:
         """sacrebleu's own signature, field by field, then what it leaves out."""
@@ -287,9 +279,9 @@ class Levenshtein(Metric):
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
-        self.level = _chosen("level", level, ("char", "word"))
-        self.lowercase = bool(lowercase)
-        self.normalize = check_normalize(normalize)
+        self.level = choice("level", level, ("char", "word"))
+        self.lowercase = flag("lowercase", lowercase)
+        self.normalize = choice("normalize", normalize, NORMALIZE)
 
     def settings(self) -> Mapping[str, object]:
         return {"level": self.level, "case": "lc" if self.lowercase else "mixed", "norm": self.normalize}

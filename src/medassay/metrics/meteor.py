@@ -16,8 +16,9 @@ from medassay.cases import Case
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
 from medassay.metrics.lexical import bleu_lexicon
-from medassay.metrics.ngrams import check_normalize, normalized
+from medassay.metrics.ngrams import normalized
 from medassay.metrics.porter import stem
+from medassay.metrics.settings import NORMALIZE, choice, number
 from medassay.metrics.wordnet import WordNet, installed
 from medassay.scores import Score
 
@@ -54,11 +55,14 @@ class Meteor(Metric):
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
-        wanted = ("yes" if synonyms else "no") if isinstance(synonyms, bool) else synonyms
-        if wanted not in ("auto", "yes", "no"):
-            raise MedassayError(f"synonyms: '{synonyms}' is none of auto, yes, no")
-        self.alpha, self.beta, self.gamma = float(alpha), float(beta), float(gamma)
-        self.normalize = check_normalize(normalize)
+        given = ("yes" if synonyms else "no") if isinstance(synonyms, bool) else synonyms
+        wanted = choice("synonyms", given, ("auto", "yes", "no"))
+        self.alpha, self.beta, self.gamma = (
+            number("alpha", alpha, 0),
+            number("beta", beta, 0),
+            number("gamma", gamma, 0),
+        )
+        self.normalize = choice("normalize", normalize, NORMALIZE)
         self.wordnet = installed() if wanted != "no" else None
         if wanted == "yes" and self.wordnet is None:
             raise MedassayError(

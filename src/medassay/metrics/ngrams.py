@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from medassay.cases import Case
-from medassay.errors import MedassayError
 
 Ints = npt.NDArray[np.int64]
 
@@ -28,8 +27,6 @@ _CHARACTERS = 1_000_000
 
 _REMEMBERED = 2**17
 """Pieces of text whose splitting is remembered before the memory is emptied."""
-
-NORMALIZE = ("none", "nfkc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +67,6 @@ def _block(index: dict[str, int], numbers: list[int], normalize: str) -> Block:
 def normalized(text: str, form: str) -> str:
     """The text as it is (`none`), or in Unicode's compatibility form: `ﬁ` is `fi`, `²` is `2`, … (`nfkc`)."""
     return unicodedata.normalize("NFKC", text) if form == "nfkc" else text
-
-
-def check_normalize(form: str | None) -> str:
-    """The name of a normal form, or an error that lists them."""
-    form = form or "none"
-    if form not in NORMALIZE:
-        raise MedassayError(f"normalize: '{form}' is none of {', '.join(NORMALIZE)}")
-    return form
 
 
 @dataclass(frozen=True, slots=True)

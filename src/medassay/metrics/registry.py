@@ -55,7 +55,7 @@ def metric_class(name: str) -> type[Metric]:
     if name not in known:
         everything = [*known, *FAMILIES]
         raise UnknownName(
-            f"no metric '{name}'{nearest(name, everything)} Known: {', '.join(sorted(everything))}"
+            f"no metric '{name}'{nearest(name, everything) or '.'} Known: {', '.join(sorted(everything))}"
         )
     module, _, attribute = known[name].partition(":")
     try:
@@ -72,7 +72,7 @@ def load_metrics(requests: str | Iterable[str], **common: Any) -> list[Metric]:
     ['rouge1', 'rouge2', 'rougeL', 'rougeLsum', 'rouge1_r']
     """
     texts = split(requests) if isinstance(requests, str) else [t for r in requests for t in split(r)]
-    flat = [name for text in texts for name in FAMILIES.get(text, (text,))]
+    flat = [name for text in texts for name in _members(text)]
     if not flat:
         raise UnknownName("no metric named; `medassay metrics` lists them")
     metrics: dict[str, Metric] = {}
@@ -80,6 +80,12 @@ def load_metrics(requests: str | Iterable[str], **common: Any) -> list[Metric]:
         metric = load_metric(text, **common)
         metrics.setdefault(metric.name, metric)
     return list(metrics.values())
+
+
+def _members(request: str) -> list[str]:
+    """A family's metrics, each with the settings given: `rouge(stem=yes)` is `rouge1(stem=yes)` and so on."""
+    name, bracket, rest = request.partition("(")
+    return [member + bracket + rest for member in FAMILIES.get(name, (name,))]
 
 
 def load_metric(request: str, **common: Any) -> Metric:
@@ -101,7 +107,12 @@ def load_metric(request: str, **common: Any) -> Metric:
     metric = _construct(cls, name, inside, common)
     if inside:
         metric.name = f"{name}({','.join(split(inside))})"
-    return Part(metric, _SHORT.get(tail[1:], tail[1:]), metric.name + tail) if tail else metric
+    if not tail:
+        return metric
+    part = _SHORT.get(tail[1:], tail[1:])
+    if part not in metric.parts:
+        raise UnknownName(f"metric '{name}' has no part '{part}'; parts: {', '.join(metric.parts) or 'none'}")
+    return Part(metric, part, metric.name + tail)
 
 
 def _as_part(name: str) -> tuple[str | None, str]:
@@ -124,7 +135,7 @@ def _construct(cls: type[Metric], name: str, inside: str | None, common: Mapping
             free.append(item)
         elif key.strip() not in accepted:
             raise UnknownName(
-                f"metric '{name}' has no setting '{key.strip()}'{nearest(key, accepted)} "
+                f"metric '{name}' has no setting '{key.strip()}'{nearest(key, accepted) or '.'} "
                 f"Settings: {', '.join(sorted(accepted)) or 'none'}"
             )
         else:
@@ -140,7 +151,7 @@ def _accepted(cls: type[Metric]) -> set[str]:
     accepted: set[str] = set()
     for klass in cls.__mro__:
         if "__init__" in vars(klass):
-            parameters = inspect.signature(klass.__init__).parameters.values()
+            parameters = inspect.signature(vars(klass)["__init__"]).parameters.values()
             accepted |= {p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
             if not any(p.kind is p.VAR_KEYWORD for p in parameters):
                 break

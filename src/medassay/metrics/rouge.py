@@ -23,9 +23,10 @@ import numpy as np
 
 from medassay.cases import Case
 from medassay.metrics.base import Floats, Metric
-from medassay.metrics.ngrams import Block, Ints, Lexicon, Tokens, blocks, check_normalize, grams, normalized
+from medassay.metrics.ngrams import Block, Ints, Lexicon, Tokens, blocks, grams, normalized
 from medassay.metrics.overlap import Pairs, lcs_blocks, lcs_lengths, masks_of, ngram_pairs, spans_of, union_lcs
 from medassay.metrics.porter import stem as porter_stem
+from medassay.metrics.settings import NORMALIZE, choice, flag
 from medassay.scores import Score
 
 _WORD = re.compile(r"[a-z0-9]+")
@@ -62,8 +63,8 @@ class _Rouge(Metric):
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
-        self.stem = bool(stem)
-        self.normalize = check_normalize(normalize)
+        self.stem = flag("stem", stem)
+        self.normalize = choice("normalize", normalize, NORMALIZE)
 
     def settings(self) -> Mapping[str, object]:
         return {"stem": self.stem, "norm": self.normalize}
