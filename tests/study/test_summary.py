@@ -213,6 +213,16 @@ def test_more_clusters_than_are_drawn_are_merged(monkeypatch: pytest.MonkeyPatch
     assert merged.high == pytest.approx(apart.high, abs=0.004)
 
 
+def test_a_merged_cluster_keeps_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(summary, "MOST_CLUSTERS", 100)
+    monkeypatch.setattr(summary, "_PENDING", 120)
+    references = [f"r{i}" for i in range(120)]
+    counted = tally(result_of([0.5] * 130, references=[*references, *references[:10]]))
+    before = len(np.unique(counted._cell_clusters))
+    summarise(counted, resamples=0)
+    assert len(np.unique(counted._cell_clusters)) == before  # the ten came back to where they were
+
+
 def test_same_seed_same_interval_other_seed_another() -> None:
     values = np.random.default_rng(4).random(50).tolist()
     assert result_of(values).summary(seed=7) == result_of(values).summary(seed=7)
