@@ -19,7 +19,13 @@ from medassay.errors import InputError
 
 ROWS = [
     {"id": "a", "candidate": "No tumour.", "reference": "No tumour seen.", "system": "one", "grade": "2"},
-    {"id": "b", "candidate": "Tubular adenoma, “low grade”.", "reference": "Adenoma.\nLow grade.", "system": "one", "grade": "3"},
+    {
+        "id": "b",
+        "candidate": "Tubular adenoma, “low grade”.",
+        "reference": "Adenoma.\nLow grade.",
+        "system": "one",
+        "grade": "3",
+    },
 ]
 
 
@@ -75,7 +81,10 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_several_references(tmp_path: Path) -> None:
-    path = write(tmp_path / "c.csv", [{"candidate": "x", "reference_10": "d", "reference_2": "b", "reference": "a", "reference_3": ""}])
+    path = write(
+        tmp_path / "c.csv",
+        [{"candidate": "x", "reference_10": "d", "reference_2": "b", "reference": "a", "reference_3": ""}],
+    )
     assert cases_of(path)[0].references == ("a", "b", "d")
     listed = tmp_path / "c.jsonl"
     listed.write_text('{"candidate": "x", "reference": ["a", null, "b", " "]}\n')
@@ -133,7 +142,10 @@ def test_mixed_types_in_json(tmp_path: Path, cell: str, text: str) -> None:
 @given(
     st.lists(
         st.fixed_dictionaries(
-            {name: st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20) for name in ("candidate", "source", "x")}
+            {
+                name: st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
+                for name in ("candidate", "source", "x")
+            }
         ),
         min_size=1,
         max_size=5,

@@ -37,6 +37,23 @@ Format = Annotated[str | None, typer.Option(help="csv, tsv, jsonl or parquet, wh
 Seed = Annotated[int, typer.Option(help="Seed of the resampling.")]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from medassay import __version__
+
+        print(f"medassay {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def start(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Judge machine-written medical text. For research and quality assurance, not for clinical decisions."""
+
+
 @app.command()
 def score(
     cases: Cases,
@@ -121,7 +138,13 @@ def metrics_command(
     from medassay.report.terminal import print_metric_card, print_metric_list
 
     if name is None:
-        print_metric_list(Console(), [(known, metric_class(known)) for known in names()])
+        listed = []
+        for known in names():
+            try:
+                listed.append((known, metric_class(known)))
+            except MedassayError as error:  # a broken plug-in must not hide the others
+                say(str(error))
+        print_metric_list(Console(), listed)
     else:
         print_metric_card(Console(), name, metric_class(name))
 
@@ -169,8 +192,9 @@ def main() -> NoReturn:
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:
-        if hasattr(error, "format_message"):  # a usage error of the parser
-            say(f"{error.format_message()} (see medassay --help)")
+        if hasattr(error, "format_message"):  # a usage error of the parser; without a command, the help itself
+            message = error.format_message()
+            say(f"{message} (see medassay --help)") if "\n" not in message else print(message, file=sys.stderr)
             sys.exit(2)
         traceback.print_exc()
         say("stopped by the fault above, which is not of your making; please report it")
