@@ -148,6 +148,11 @@ def test_numbers(value: float | None, text: str) -> None:
     assert number(value) == text
 
 
+def test_numbers_of_one_row_have_the_same_decimals() -> None:
+    row = summary_text([aggregate("bleu", value=13.86, median=21.0, sd=4.46154, low=8.3333, high=15.9)]).splitlines()[2]
+    assert row.split()[2:] == ["13.86", "[8.33,", "15.90]", "21.00", "4.46", "100"]
+
+
 class Card(Metric):
     """What it is, at length.
 

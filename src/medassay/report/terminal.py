@@ -55,15 +55,17 @@ def _visible(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def number(value: float | None) -> str:
+def number(value: float | None, scale: float | None = None) -> str:
     """Four decimals for scores around one, fewer for larger ones; a dash where there is no number.
 
-    >>> number(0.51234), number(34.5678), number(None)
-    ('0.5123', '34.57', '–')
+    `scale` is the largest number beside it, so that numbers of one row have the same decimals.
+
+    >>> number(0.51234), number(34.5678), number(3.4, 34.5678), number(None)
+    ('0.5123', '34.57', '3.40', '–')
     """
     if value is None or not math.isfinite(value):
         return "–"
-    size = abs(value)
+    size = max(abs(value), abs(scale) if scale is not None and math.isfinite(scale) else 0.0)
     return f"{value:.4f}" if size < 10 else f"{value:.2f}" if size < 10_000 else f"{value:.4g}"
 
 
@@ -77,7 +79,10 @@ def p_value(p: float | None) -> str:
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"[{number(low)}, {number(high)}]"
+    if low is None or high is None:
+        return "–"
+    scale = max(abs(low), abs(high))
+    return f"[{number(low, scale)}, {number(high, scale)}]"
 
 
 def _arrow(higher_is_better: bool) -> str:
@@ -153,8 +158,8 @@ def print_summary(console: Console, aggregates: Sequence[Aggregate]) -> None:
     columns += [
         _Column("value", [number(row.value) for row in aggregates]),
         _Column("95 % interval", [_interval(row.low, row.high) for row in aggregates], keep=1),
-        _Column("median", [number(row.median) for row in aggregates], keep=4),
-        _Column("sd", [number(row.sd) for row in aggregates], keep=3),
+        _Column("median", [number(row.median, row.value) for row in aggregates], keep=4),
+        _Column("sd", [number(row.sd, row.value) for row in aggregates], keep=3),
         _Column("n", [f"{row.n:,}" for row in aggregates], keep=2),
     ]
     if any(row.unscored for row in aggregates):
