@@ -14,6 +14,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from medassay.errors import InputError, MedassayError
+from medassay.models.commands import models_app
 
 app = typer.Typer(
     name="medassay",
@@ -23,6 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(models_app)
 
 _SHOWN = 8
 """Problems printed in full; the rest are counted (with --out all of them stand in the meta file)."""

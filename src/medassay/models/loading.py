@@ -40,30 +40,39 @@ def load(role: str, spec: str = "embedded") -> Any:
 
 
 def resolve(role: str, spec: str) -> str:
-    """The one source that a specification means for a role: `embedded`, a folder, or a hub name."""
+    """The one source that a specification means for a role: `embedded`, a folder, or a hub name.
+
+    In a folder with a subfolder a role, and in a models file, a role left out is embedded.
+    """
+    if spec == "embedded":
+        return spec
     if spec == "paper":
         return PAPER.get(role, "embedded")
-    path = Path(spec)
+    path = Path(spec).expanduser()
     if path.suffix in (".toml", ".json"):
         return resolve(role, _from_file(path, role))
-    if path.is_dir() and (path / role).is_dir():
-        return str(path / role)
+    if any((path / name).is_dir() for name in ROLES):
+        return str(path / role) if (path / role).is_dir() else "embedded"
     return spec
 
 
 def _from_file(path: Path, role: str) -> str:
-    """A models file: `ner = "folder or hub name"`, a line a role; a role left out is embedded."""
+    """A models file: `ner = "folder or hub name"`, a line a role; folders are looked for beside the file first."""
     try:
         text = path.read_text(encoding="utf-8")
         table = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (OSError, ValueError) as error:
-        raise ModelError(
-            f'{path}: not a models file ({error}); write lines such as ner = "folder"'
-        ) from error
+        raise ModelError(f'{path}: not a models file ({error}); write lines such as ner = "folder"') from error
+    if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
+        raise ModelError(f'{path}: not a models file; write a line a role, such as ner = "folder"')
     unknown = [name for name in table if name not in ROLES]
     if unknown:
         raise UnknownName(f"{path}: no model role '{unknown[0]}'{nearest(unknown[0], ROLES)}")
-    return str(table.get(role, "embedded"))
+    named: str = table.get(role, "embedded")
+    if named.endswith((".toml", ".json")):
+        raise ModelError(f"{path}: '{named}' for the role '{role}' is a file; give a folder or a hub name")
+    beside = path.parent / Path(named).expanduser()
+    return str(beside) if beside.is_dir() else named
 
 
 @lru_cache(maxsize=16)
