@@ -1,19 +1,27 @@
-# Two commands: `make demo` and `make test`. Both set up their own environment.
-PYTHON ?= python3
+# Two commands: `make demo` and `make test`. Both set up their own environment in .venv.
 VENV ?= .venv
 BIN := $(VENV)/bin
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test setup setup-demo lint bench clean
+# The first Python on the path that is new enough; set PYTHON=… for another.
+ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c '$(ENOUGH)' 2>/dev/null && echo $$p && break; done)
 
-# The environment of a user: core only. A stamp file makes repeated calls instant.
+.PHONY: demo test lint setup bench clean
+
+# The environment of a user: core only. Stamp files make repeated calls instant.
 $(VENV)/.core: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@test -n "$(PYTHON)" || { echo "medassay needs Python 3.11 or newer (set PYTHON=/path/to/python)"; exit 1; }
+	@echo "setting up $(VENV) (once, about a minute)"
+	@$(PYTHON) -m venv $(VENV) || { echo "no venv module: install python3-venv, or set PYTHON=…"; exit 1; }
+	@$(PIP) --editable .
 	@touch $@
 
 # The environment of a developer: core, linters, test oracles and the web parts.
 $(VENV)/.dev: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,serve]'
+	@echo "adding linters and test oracles to $(VENV)"
+	@$(PIP) --editable '.[dev,serve]'
 	@touch $@
 
 setup: $(VENV)/.dev
@@ -26,11 +34,11 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 
-test: $(VENV)/.dev lint
+test: lint
 	$(BIN)/pytest
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) demo-out dist build .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-* demo-out dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
