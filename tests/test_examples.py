@@ -48,7 +48,7 @@ def test_several_references() -> None:
 
 def test_an_unknown_example() -> None:
     with pytest.raises(
-        InputError, match=r"no example 'x\.csv'; there are notes\.csv, pathology\.csv, references\.jsonl"
+        InputError, match=r"no example 'x\.csv'; there are pathology\.csv, notes\.csv, references\.jsonl"
     ):
         example("x.csv")
 
@@ -64,6 +64,7 @@ def test_demo(tmp_path: Path, medassay: Callable, monkeypatch: pytest.MonkeyPatc
     assert len(lines) == 1 + sum(len(load(name)) for name in FILES)
     page = (tmp_path / "made/here/report.html").read_text(encoding="utf-8")
     assert "<title>medassay demo" in page
+    assert {p.name for p in (tmp_path / "made/here").iterdir()} >= {"pathology.csv", "notes.csv", "references.jsonl"}
     assert json.loads((tmp_path / "made/here/scores.csv.meta.json").read_text())["problems"] == []
 
 

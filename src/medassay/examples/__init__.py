@@ -9,6 +9,7 @@ planted; `human_score` (0 to 5, higher is better) is made up to illustrate and i
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 FILES = ("pathology.csv", "notes.csv")
 """The case files that the demonstration scores."""
+ALL_FILES = (*FILES, "references.jsonl")
+"""Every bundled case file."""
 
 
 def example(name: str) -> Path:
@@ -33,8 +36,7 @@ def example(name: str) -> Path:
     """
     path = Path(__file__).with_name(name)
     if not path.is_file():
-        known = sorted(p.name for p in path.parent.iterdir() if p.suffix in (".csv", ".jsonl"))
-        raise InputError(f"no example '{name}'; there are {', '.join(known)}")
+        raise InputError(f"no example '{name}'; there are {', '.join(ALL_FILES)}")
     return path
 
 
@@ -46,7 +48,7 @@ def load(name: str) -> list[Case]:
 def run_demo(out: Path) -> int:
     """Score the examples, print what comes out, write `scores.csv` and `report.html` into `out`.
 
-    Returns the exit code.
+    The case files are put there too, to be looked at and scored again. Returns the exit code.
     """
     from rich.console import Console
 
@@ -56,8 +58,10 @@ def run_demo(out: Path) -> int:
 
     try:
         out.mkdir(parents=True, exist_ok=True)
+        for name in ALL_FILES:
+            shutil.copyfile(example(name), out / name)
     except OSError as error:
-        raise InputError(f"{out}: cannot be made ({error.strerror}); choose another --out") from error
+        raise InputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from error
     console = Console(highlight=False)
     cases = [case for name in FILES for case in load(name)]
     result = score(cases)
@@ -106,6 +110,7 @@ def _closing(result: Result, scores: Path, page: Path) -> Iterator[str]:
             "one wrong word shares almost all its words. Open the page to see which."
         )
     yield ""
+    yield f"cases    {', '.join(_near(scores.with_name(name)) for name in ALL_FILES)}"
     yield f"scores   {_near(scores)}"
     yield f"report   {_near(page)}   (open it in a browser: {page.resolve().as_uri()})"
     yield "For research and quality assurance, not for clinical decisions."
