@@ -1,0 +1,114 @@
+"""`py:package.module:function`: a user's own function as a metric."""
+
+from __future__ import annotations
+
+import sys
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from medassay.cases import Case, make_cases
+from medassay.errors import MedassayError
+from medassay.metrics.registry import load_metric
+
+SOURCE = """
+from medassay.metrics.rouge import Rouge1
+from medassay.scores import Score
+
+def ratio(candidate, reference):
+    return len(candidate) / len(reference)
+
+def graded(candidate, grade):
+    return float(grade)
+
+def brief(candidate, limit=3):
+    return len(candidate) <= limit
+
+def batch(cases):
+    return [Score.none("too short") if len(case.candidate) < 2 else 1 for case in cases]
+
+def lost(cases):
+    return []
+
+def nan(candidate):
+    return float("nan")
+
+ready = Rouge1(stem=True)
+number = 3
+"""
+
+_fresh = count()
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module of the user's in the current folder, under a name not imported before."""
+    name = f"mine_{next(_fresh)}"
+    (tmp_path / f"{name}.py").write_text(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return name
+
+
+def test_by_case_fields(module: str) -> None:
+    metric = load_metric(f"py:{module}:ratio")
+    assert metric.needs == {"candidate", "reference"} and metric.name == f"py:{module}:ratio"
+    scores = metric.score([*make_cases(["ab"], ["abcd"]), Case("2", "ab")])
+    assert [(s.value, s.unscored) for s in scores] == [(0.5, None), (None, "no reference")]
+
+
+def test_by_a_carried_column(module: str) -> None:
+    cases = [
+        Case("1", "a", extra={"grade": 4}),
+        Case("2", "a", extra={"grade": ""}),
+        Case("3", "a", extra={"grade": "x"}),
+    ]
+    scores = load_metric(f"py:{module}:graded").score(cases)
+    assert [s.value for s in scores] == [4.0, None, None]
+    assert scores[1].unscored == "no grade"
+    assert (scores[2].unscored or "").startswith("ValueError: could not convert")
+
+
+def test_parameters_with_defaults_are_not_needed(module: str) -> None:
+    metric = load_metric(f"py:{module}:brief")
+    assert metric.needs == {"candidate"}
+    assert [s.value for s in metric.score([Case("1", "ab"), Case("2", "abcd")])] == [1.0, 0.0]
+
+
+def test_all_cases_at_once(module: str) -> None:
+    scores = load_metric(f"py:{module}:batch").score(make_cases(["a", "ab"], ["x", "x"]))
+    assert [(s.value, s.unscored) for s in scores] == [(None, "too short"), (1.0, None)]
+
+
+def test_no_number_is_made_up(module: str) -> None:
+    (score,) = load_metric(f"py:{module}:nan").score([Case("1", "a")])
+    assert score.value is None and "finite" in (score.unscored or "")
+    with pytest.raises(MedassayError, match="0 scores for 1 cases"):
+        load_metric(f"py:{module}:lost").score(make_cases(["a"], ["a"]))
+
+
+def test_a_metric_object_works_too(module: str) -> None:
+    assert "stem:yes" in load_metric(f"py:{module}:ready").signature
+
+
+def test_an_edit_changes_the_signature(module: str) -> None:
+    before = load_metric(f"py:{module}:ratio").signature
+    path = Path(f"{module}.py")
+    path.write_text(path.read_text().replace("len(candidate) / len(reference)", "1.0"))
+    del sys.modules[module]
+    assert load_metric(f"py:{module}:ratio").signature != before
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ("py:{}", "write py:package.module:function"),
+        ("py:{}:nothing", "cannot be imported"),
+        ("py:nowhere_at_all:f", "cannot be imported"),
+        ("py:{}:number", "is a int, not a function"),
+    ],
+)
+def test_what_is_wrong_is_said(module: str, request_: str, message: str) -> None:
+    with pytest.raises(MedassayError, match=message):
+        load_metric(request_.format(module))
