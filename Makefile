@@ -8,7 +8,7 @@ ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(ENOUGH)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: demo test lint setup bench clean
+.PHONY: demo test lint setup readme bench clean
 
 # The environment of a user: core only. Stamp files make repeated calls instant.
 $(VENV)/.core: pyproject.toml
@@ -36,6 +36,10 @@ lint: $(VENV)/.dev
 
 test: lint
 	$(BIN)/pytest
+
+# The README's metric table, from the registry.
+readme: $(VENV)/.dev
+	@$(BIN)/python tests/test_readme.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

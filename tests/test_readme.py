@@ -1,0 +1,104 @@
+"""The README keeps its word: every snippet runs, the metric table is the registry's, every link leads somewhere.
+
+`python tests/test_readme.py` (`make readme`) writes the metric table anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from medassay.metrics.base import Metric
+from medassay.metrics.registry import BUILT_IN, metric_class
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+TABLE = re.compile(r"(?<=checked by the tests -->\n).*?(?=<!-- end of metrics -->)", re.S)
+# What the two set-up blocks may say: they install or test the project itself and are not run from its tests.
+SETUP = re.compile(r"make (demo|test)|pip install '?\.(\[\w+\])?'?")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README.read_text(encoding="utf-8"), re.S | re.M)
+
+
+def number(bound: float | None) -> str:
+    return "…" if bound is None else f"{bound:g}"
+
+
+def table() -> str:
+    lines = ["| metric | what it measures | range | better | needs |", "|---|---|---|---|---|"]
+    for name in BUILT_IN:
+        metric: type[Metric] = metric_class(name)
+        better = "higher" if metric.higher_is_better else "lower"
+        span = f"{number(metric.bounds[0])} to {number(metric.bounds[1])}"
+        lines.append(f"| `{name}` | {metric.summary} | {span} | {better} | {', '.join(sorted(metric.needs))} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_metric_table_is_the_registry() -> None:
+    found = TABLE.search(README.read_text(encoding="utf-8"))
+    assert found is not None
+    assert found[0] == table(), "the README's metric table is out of date: run `make readme`"
+
+
+def test_every_snippet_runs(tmp_path: Path) -> None:
+    """All of them, in order, in one empty folder, as a reader would."""
+    tools = Path(sys.executable).parent
+    environment = {
+        **os.environ,
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONWARNINGS": "error::DeprecationWarning",
+    }
+    commands = [["bash", "-euo", "pipefail", "-c", block] for block in blocks("bash")]
+    programs = [[sys.executable, "-c", block] for block in blocks("python")]
+    assert len(commands) >= 5
+    assert len(programs) >= 2
+    for command in [*commands, *programs]:
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
+    for made in ("demo-out/report.html", "scores.csv", "report.html", "notes.parquet", "result.jsonl", "result.html"):
+        assert (tmp_path / made).stat().st_size > 0
+
+
+def test_set_up_lines_name_what_exists() -> None:
+    lines = [line.split("#")[0].strip() for block in blocks("sh") for line in block.splitlines()]
+    assert lines
+    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for line in lines:
+        match = SETUP.fullmatch(line)
+        assert match, line
+        if match[2]:
+            assert f"\n{match[2][1:-1]} = [" in pyproject
+
+
+def test_no_other_kind_of_snippet() -> None:
+    languages = set(re.findall(r"^```(\w+)", README.read_text(encoding="utf-8"), re.M))
+    assert languages <= {"sh", "bash", "python"}
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md"))]
+)
+def test_links_lead_somewhere(page: str) -> None:
+    path = ROOT / page
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+        if not target.startswith(("http://", "https://", "mailto:")):
+            assert (path.parent / target).exists(), f"{page} links to {target}"
+
+
+if __name__ == "__main__":
+    README.write_text(TABLE.sub(lambda _: table(), README.read_text(encoding="utf-8")), encoding="utf-8")
