@@ -7,7 +7,7 @@ ROUGE stands in `rouge`, METEOR in `meteor`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal
 
 import numpy as np
@@ -88,16 +88,21 @@ class Bleu(Metric):
 
     def settings(self) -> Mapping[str, object]:
         """sacrebleu's own signature, field by field, then ours."""
+        return {**self._peer_settings, "norm": self.normalize}
+
+    @cached_property
+    def _peer_settings(self) -> Mapping[str, object]:
         from sacrebleu.metrics.bleu import BLEU
 
-        peer = BLEU(
-            lowercase=self.lowercase,
-            tokenize=self.tokenizer,
-            smooth_method=self.smoothing,
-            smooth_value=self.smooth_value,
-            effective_order=self.effective_order,
+        return _peer_signature(
+            BLEU(
+                lowercase=self.lowercase,
+                tokenize=self.tokenizer,
+                smooth_method=self.smoothing,
+                smooth_value=self.smooth_value,
+                effective_order=self.effective_order,
+            )
         )
-        return {**_peer_signature(peer), "norm": self.normalize}
 
     def measure(self, cases: Sequence[Case]) -> list[Score]:
         scores: list[Score] = []
@@ -178,15 +183,20 @@ class Chrf(Metric):
 
     def settings(self) -> Mapping[str, object]:
         """sacrebleu's own signature, field by field, then what it leaves out."""
+        return {**self._peer_settings, "beta": self.beta, "norm": self.normalize}
+
+    @cached_property
+    def _peer_settings(self) -> Mapping[str, object]:
         from sacrebleu.metrics.chrf import CHRF
 
-        peer = CHRF(
-            char_order=self.char_order,
-            word_order=self.word_order,
-            beta=self.beta,
-            lowercase=self.lowercase,
+        return _peer_signature(
+            CHRF(
+                char_order=self.char_order,
+                word_order=self.word_order,
+                beta=self.beta,
+                lowercase=self.lowercase,
+            )
         )
-        return {**_peer_signature(peer), "beta": self.beta, "norm": self.normalize}
 
     def measure(self, cases: Sequence[Case]) -> list[Score]:
         scores: list[Score] = []
