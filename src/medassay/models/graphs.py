@@ -34,13 +34,13 @@ class ModelSet:
         try:
             self.manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise ModelError(
-                f"{folder}: no manifest.json, so no model set. Restore it: {_REINSTALL}"
-            ) from None
+            raise ModelError(f"{folder}: no manifest.json, so no model set. Restore it: {_REINSTALL}") from None
         except ValueError as error:
+            raise ModelError(f"{folder / 'manifest.json'}: not JSON ({error}). Restore it: {_REINSTALL}") from error
+        if not isinstance(self.manifest, dict) or not {"set", "files", "roles"} <= set(self.manifest):
             raise ModelError(
-                f"{folder / 'manifest.json'}: not JSON ({error}). Restore it: {_REINSTALL}"
-            ) from error
+                f"{folder / 'manifest.json'}: not a model set's manifest (set, files, roles). Restore it: {_REINSTALL}"
+            )
         if self.manifest.get("schema") != SCHEMA:
             raise ModelError(
                 f"{folder}: model set of schema {self.manifest.get('schema')}, this version reads {SCHEMA}; "
@@ -68,11 +68,7 @@ class ModelSet:
         if not path.is_file():
             return "missing"
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        return (
-            None
-            if digest == entry["sha256"]
-            else f"wrong hash {digest[:12]}…, expected {entry['sha256'][:12]}…"
-        )
+        return None if digest == entry["sha256"] else f"wrong hash {digest[:12]}…, expected {entry['sha256'][:12]}…"
 
     def file(self, name: str) -> Path:
         """The path of a file of the set, after its hash has been checked."""
@@ -93,13 +89,20 @@ class ModelSet:
         """All outputs of one graph."""
         if graph not in self.sessions:
             self.sessions[graph] = open_session(self.file(graph))
-        outputs: list[Any] = self.sessions[graph].run(None, dict(feeds))
+        try:
+            outputs: list[Any] = self.sessions[graph].run(None, dict(feeds))
+        except Exception as error:  # ONNX Runtime has a type of its own for each way a graph may not fit
+            raise ModelError(
+                f"{self.folder / graph}: not the graph that this version expects ({error}). Restore it: {_REINSTALL}"
+            ) from error
         return outputs
 
-    def hidden(
-        self, rows: Sequence[tuple[int, ...]], sides: Sequence[Sequence[int]] | None = None
-    ) -> list[Matrix]:
+    def hidden(self, rows: Sequence[tuple[int, ...]], sides: Sequence[Sequence[int]] | None = None) -> list[Matrix]:
         """The trunk's states of each row of ids (frame tokens included), computed once a row."""
+        if not sides and len(set(rows)) < len(rows):
+            distinct = list(dict.fromkeys(rows))
+            made = dict(zip(distinct, self.hidden(distinct)))
+            return [made[row] for row in rows]
         found: list[Matrix | None] = [None if sides else self._recall(row) for row in rows]
         todo = [i for i, one in enumerate(found) if one is None]
         for batch in batches([len(rows[i]) for i in todo], BUDGET):
@@ -158,9 +161,7 @@ def open_session(path: Path) -> Any:
     try:
         import onnxruntime as ort
     except ImportError as error:
-        raise ModelError(
-            f"onnxruntime is not installed or broken ({error}): pip install onnxruntime"
-        ) from error
+        raise ModelError(f"onnxruntime is not installed or broken ({error}): pip install onnxruntime") from error
     if "CPUExecutionProvider" not in ort.get_available_providers():
         raise ModelError("onnxruntime has no CPU provider here: pip install --force-reinstall onnxruntime")
     options = ort.SessionOptions()
