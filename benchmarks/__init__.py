@@ -1,0 +1,1 @@
+"""Figures, measured side by side with the peers in one run: `python -m benchmarks [NAME …]`."""

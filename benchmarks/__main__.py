@@ -1,0 +1,33 @@
+"""`python -m benchmarks` runs all; `python -m benchmarks lexical startup` runs those named."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+
+from benchmarks import commands, lexical, resampling
+from benchmarks.figures import Figure, machine, show
+
+ALL: dict[str, tuple[str, Callable[[], Iterator[Figure]]]] = {
+    "startup": ("Start-up", commands.startup),
+    "lexical": (f"Lexical metrics, {lexical.PAIRS:,} pairs", lexical.run),
+    "resampling": ("Bootstrap", resampling.run),
+    "memory": ("Memory", commands.memory),
+}
+
+
+def main(wanted: list[str]) -> int:
+    """Run and print; 2 where a name is unknown."""
+    unknown = [name for name in wanted if name not in ALL]
+    if unknown:
+        print(f"no benchmark '{unknown[0]}'; there are: {', '.join(ALL)}", file=sys.stderr)
+        return 2
+    print(machine())
+    for name in wanted or ALL:
+        title, run = ALL[name]
+        show(title, run())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
