@@ -50,6 +50,10 @@ def test_order_is_kept_across_batches_and_bad_rows() -> None:
     assert flat[4].row.problem == "broken"
 
 
+def test_a_batch_is_as_long_as_the_slowest_metric_likes() -> None:
+    assert [len(batch) for batch in run(rows(["1"] * 10), [Counting()])] == [4, 4, 2]
+
+
 def test_one_row_that_breaks_does_not_lose_the_others() -> None:
     scores = score_cases([case for row in rows(["1", "x", "3"]) if (case := row.case)], [Counting()])["counting"]
     assert [score.value for score in scores] == [1.0, None, 3.0]
@@ -69,12 +73,12 @@ def test_with_a_store_equal_texts_are_measured_once_and_in_equal_slices(tmp_path
     texts = ["1", "2", "1", "3", "4", "2", "5", "6"]
     metric = Counting()
     with Store(tmp_path / "s") as store:
-        (batch,) = run(rows(texts), [metric], store)
+        (batch,) = run(rows(texts), [metric], store, batch=100)
     assert [scored.scores["counting"].value for scored in batch] == [float(text) for text in texts]
     assert metric.batches == [["1", "2", "3", "4"], ["5", "6"]]
     # A run that was cut after the first slice goes on with the very same second slice.
     again = Counting()
     with Store(tmp_path / "t") as store:
         store.put(again, [Case("", text) for text in "1234"], [Score(float(text)) for text in "1234"])
-        list(run(rows(texts), [again], store))
+        list(run(rows(texts), [again], store, batch=100))
     assert again.batches == metric.batches[1:]

@@ -147,15 +147,9 @@ class Job:
             yield from batches
             return
         from rich.console import Console
-        from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        columns = (
-            SpinnerColumn(),
-            TextColumn("scoring"),
-            MofNCompleteColumn(),
-            TextColumn("cases"),
-            TimeElapsedColumn(),
-        )
+        columns = (SpinnerColumn(), TextColumn("scoring, {task.completed:,} cases"), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("scoring", total=None)
             for batch in batches:

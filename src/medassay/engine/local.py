@@ -12,7 +12,7 @@ from medassay.metrics.base import Metric
 from medassay.scores import Result, Score
 
 BATCH = 1024
-"""Rows a batch: enough to sort by length and vectorise, small enough that a kill loses seconds."""
+"""Rows a batch where there is no metric to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,13 @@ class Scored:
 
 
 def run(
-    rows: Iterable[Row], metrics: Sequence[Metric], store: Store | None = None, *, batch: int = BATCH
+    rows: Iterable[Row], metrics: Sequence[Metric], store: Store | None = None, *, batch: int | None = None
 ) -> Iterator[list[Scored]]:
-    """Score a stream of rows, batch by batch, in order, in bounded memory."""
+    """Score a stream of rows, batch by batch, in order, in bounded memory.
+
+    A batch has as many rows as the slowest metric likes between two writes, so that progress shows.
+    """
+    batch = batch or min((metric.keep_every for metric in metrics), default=BATCH)
     stream = iter(rows)
     while chunk := list(islice(stream, batch)):
         cases = [row.case for row in chunk if row.case is not None]
