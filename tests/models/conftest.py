@@ -117,3 +117,10 @@ def embedded() -> Path:
     if not (HOME / "manifest.json").is_file():
         pytest.skip("the embedded set has not been built in this checkout")
     return HOME
+
+
+@pytest.fixture
+def tokenizer_folder(tmp_path: Path) -> Path:
+    """A folder with the small tokenizer."""
+    write_tokenizer(tmp_path)
+    return tmp_path

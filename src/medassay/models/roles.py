@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -87,9 +88,7 @@ class EmbeddedNer:
         words = _words(tokens, window)
         at_first = np.array([first - window.first + 1 for first, _ in words], np.int64)
         spans = []
-        for span in decode_spans(
-            scores[at_first], self.labels, self.transitions, float(self.settings["temperature"])
-        ):
+        for span in decode_spans(scores[at_first], self.labels, self.transitions, float(self.settings["temperature"])):
             first, last = words[span.first][0], words[span.last][1]
             if window.owned_first <= first < window.owned_last:
                 start, end = tokens.offsets[first][0], tokens.offsets[last][1]
@@ -264,17 +263,16 @@ def _words(tokens: Tokens, window: Window) -> list[tuple[int, int]]:
 
 def _placed(window: Window, tokens: Tokens, spans: Sequence[Span]) -> list[tuple[int, int, int]]:
     """(span, first row position, last row position) of the spans whose first token the window owns."""
-    import bisect
-
-    starts = [start for start, _ in tokens.offsets[window.first : window.last]]
+    offsets = tokens.offsets
+    starts = [start for start, _ in offsets[window.first : window.last]]
     inside = []
     for index, span in enumerate(spans):
-        first = window.first + bisect.bisect_right(starts, span.start) - 1
-        if first < window.first or not window.owned_first <= first < window.owned_last:
-            continue
-        if tokens.offsets[first][1] <= span.start:
-            first += 1
-        last = window.first + bisect.bisect_left(starts, span.end) - 1
+        first = window.first + bisect_right(starts, span.start) - 1
+        if first < window.first and window.first > 0 and offsets[window.first - 1][1] > span.start:
+            continue  # it begins in an earlier window
+        if first < window.first or offsets[first][1] <= span.start:
+            first += 1  # it begins in the gap before a token
         if window.owned_first <= first < window.owned_last:
+            last = window.first + bisect_left(starts, span.end) - 1
             inside.append((index, first - window.first + 1, max(first, last) - window.first + 1))
     return inside
