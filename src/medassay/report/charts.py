@@ -52,7 +52,7 @@ def limits(bounds: tuple[float | None, float | None], values: Iterable[float]) -
     most = high if high is not None else max(finite, default=1.0)
     if most <= least:
         least, most = least - 0.5, most + 0.5
-    step = 10 ** math.floor(math.log10(most - least))
+    step = 10.0 ** math.floor(math.log10(most - least))
     return (
         low if low is not None else round(math.floor(least / step) * step, 12),
         high if high is not None else round(math.ceil(most / step) * step, 12),
@@ -60,7 +60,7 @@ def limits(bounds: tuple[float | None, float | None], values: Iterable[float]) -
 
 
 def window(ends: tuple[float, float], values: Iterable[float]) -> tuple[float, float]:
-    """The smallest round part of an axis (a tenth, fifth, quarter, half) that holds all values.
+    """The smallest round part of an axis (a hundredth … a quarter, half) that holds all values.
 
     For points and histograms, whose reading does not need the axis's origin.
 
@@ -69,7 +69,7 @@ def window(ends: tuple[float, float], values: Iterable[float]) -> tuple[float, f
     """
     finite = [value for value in values if math.isfinite(value)]
     low, high = ends
-    for share in (0.1, 0.2, 0.25, 0.5) if finite else ():
+    for share in (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5) if finite else ():
         width = (high - low) * share
         start = low + math.floor((min(finite) - low) / (width / 2) + 1e-9) * (width / 2)
         start = min(start, high - width)

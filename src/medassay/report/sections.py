@@ -113,9 +113,9 @@ def summary(run: Run) -> Section:
         shown = [x for row in rows for x in (row.value, row.low, row.high) if x is not None]
         whole = limits(metric.bounds, shown)
         ends = window(whole, shown)
-        about = f"{direction(metric.higher_is_better)} <span>{_range(whole)}</span>"
-        if ends != whole:
-            about += f" <span>drawn from {_range(ends)}</span>"
+        about = f"{direction(metric.higher_is_better)} <span>{_scale(metric.bounds)}</span>"
+        if ends != metric.bounds:
+            about += f" <span>drawn from {tick_label(ends[0])} to {tick_label(ends[1])}</span>"
         places = [_place(row.group, groups, run.systems) for row in rows]
         span = whole[1] - whole[0]
         lines = [_summary_row(row, ends, span, place, several) for row, place in zip(rows, places)]
@@ -143,8 +143,14 @@ def _place(group: str | None, groups: Sequence[str | None], systems: Sequence[st
     return systems.index(group) if group in systems else groups.index(group)
 
 
-def _range(ends: tuple[float, float]) -> str:
-    return f"{tick_label(ends[0])} to {tick_label(ends[1])}"
+def _scale(bounds: tuple[float | None, float | None]) -> str:
+    """A metric's possible values, in words."""
+    low, high = bounds
+    if low is not None and high is not None:
+        return f"{tick_label(low)} to {tick_label(high)}"
+    if low is not None:
+        return f"{tick_label(low)} or more"
+    return f"{tick_label(high)} or less" if high is not None else "no bounds"
 
 
 def _summary_row(row: Aggregate, ends: tuple[float, float], span: float, place: int, several: bool) -> str:

@@ -68,7 +68,7 @@ const readEvidence = (evidence, texts, types) => {
   };
   const quote = (side, span) => {
     const at = toUtf16(texts[side] ?? "");
-    const words = (texts[side] ?? "").slice(at(span.start), at(span.end)).replace(/\s+/g, " ");
+    const words = (texts[side] ?? "").slice(at(span.start), at(span.end)).replace(/\s+/g, " ").trim();
     return `“${words.length > 90 ? words.slice(0, 88) + "…" : words}”`;
   };
   if (Array.isArray(evidence.matches)) {
@@ -95,7 +95,7 @@ const readEvidence = (evidence, texts, types) => {
           css: `entity t${Math.max(0, types.indexOf(String(entity?.type ?? "entity"))) % 8} ${status}`,
           cue: [negated ? entity.assertion : "", ["matched", "plain"].includes(status) ? "" : status].filter(Boolean).join(", "),
         });
-        if (span) span.say = [quote(side, span), span.type, entity.assertion, status === "plain" ? "" : status].filter(Boolean).join(" · ");
+        if (span) span.say = [quote(side, span), span.type, entity.assertion, entity.status].filter(Boolean).join(" · ");
         return span;
       });
     }
