@@ -24,8 +24,9 @@ from medassay.language.terms import key, words
 _HUMAN_DISEASE = "MONDO:0700096"
 _NO_DIAGNOSIS = re.compile(
     r"non-human|caused by (a )?(mutation|variant)|-related\b|\bdue to .* (deficiency|mutation)|susceptibility|"
-    r"\bautosomal (dominant|recessive) .*\d|\btype [0-9]+[a-z]?$|\b[0-9]{1,3}[a-z]?$|chromosom|duplication|deletion|trisom|"
-    r"\bsyndrome [0-9]|intellectual dis|encephalopathy,|deafness|cardiomyopathy, |spastic paraplegia|retinitis pigmentosa|"
+    r"\bautosomal (dominant|recessive) .*\d|\btype [0-9]+[a-z]?$|\b[0-9]{1,3}[a-z]?$|chromosom|duplication|deletion|"
+    r"trisom|\bsyndrome [0-9]|intellectual dis|encephalopathy,|deafness|cardiomyopathy, |spastic paraplegia|"
+    r"retinitis pigmentosa|"
     r"\b(canine|feline|bovine|porcine|ovine|equine|avian|murine|fish)\b",
     re.I,
 )
@@ -87,6 +88,7 @@ def compile_terms(wheel: Path) -> dict[str, Any]:
     labels: list[str] = []
     parents: list[list[str]] = []
     releases: dict[str, str] = {}
+    below: list[int] = []
     keys: dict[str, tuple[int, int, int]] = {}
     for ontology in ("MONDO", "UBERON", "CL"):
         releases[ontology], terms = read_wheel(wheel, ontology)
@@ -99,6 +101,7 @@ def compile_terms(wheel: Path) -> dict[str, Any]:
             row = len(ids)
             ids.append(identity)
             labels.append(terms[identity]["label"])
+            below.append(children.get(identity, 0))
             parents.append(parents_of(identity, terms, kept))
             for rank, name in enumerate([terms[identity]["label"], *sorted(terms[identity].get("synonyms", []))]):
                 if len(name) > 110 or not (1 <= len(words(name)) <= 10):
@@ -116,6 +119,7 @@ def compile_terms(wheel: Path) -> dict[str, Any]:
         "labels": "\n".join(labels),
         "keys": "\n".join(ordered),
         "key_term": np.array([keys[k][2] for k in ordered], dtype=np.uint16),
+        "below": np.array(below, dtype=np.uint16),
         "parent_start": np.cumsum([0] + [len(p) for p in parents]).astype(np.int32),
         "parents": np.array([index[p] for many in parents for p in many], dtype=np.uint16),
     }
@@ -126,10 +130,14 @@ def main() -> None:
     if len(sys.argv) != 3:
         raise SystemExit(__doc__)
     arrays = compile_terms(Path(sys.argv[1]))
-    packed = {k: np.frombuffer(v.encode(), np.uint8) if isinstance(v, str) else v for k, v in arrays.items()}
+    packed: dict[str, Any] = {
+        name: np.frombuffer(value.encode(), np.uint8) if isinstance(value, str) else value
+        for name, value in arrays.items()
+    }
     np.savez_compressed(sys.argv[2], **packed)
     size = Path(sys.argv[2]).stat().st_size
-    print(f"{len(packed['parent_start']) - 1} terms, {len(packed['key_term'])} names, {size / 1e6:.2f} MB; {arrays['releases']}")
+    print(f"{len(packed['below'])} terms, {len(packed['key_term'])} names, {size / 1e6:.2f} MB")
+    print(arrays["releases"])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Reading a report: sentences, sections, entities, relations, assertions, concepts, the report graph."""

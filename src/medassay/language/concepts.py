@@ -1,0 +1,311 @@
+"""Concepts: what a mention names, in MONDO, UBERON, CL or our own lexicons.
+
+`link` looks a mention up by its normal form; where that fails it leaves out words that only qualify,
+then mends spelling, then takes the longest part that names something (`broader`). It never leaves out a
+word that turns the meaning (benign, in situ, no …). `similarity` gives partial credit along the ontology.
+Linking is a dictionary's work, for research and quality assurance: a link is a reading aid, not a code
+for billing or care.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import combinations
+
+from medassay.language.terminology import Terminology, terminology
+from medassay.language.terms import LATERALITY, fold, lemma, read_tsv, squeezed, words
+
+LINKED_TYPES = ("site", "diagnosis", "finding", "marker", "grade", "modifier")
+
+_PARENTHESES = re.compile(r"\s*[(\[][^)\]]*[)\]]?")
+_SPLIT = re.compile(r"[,;/()\[\]:]| and | with |\s")
+_OCR = str.maketrans({"o": "0", "i": "1", "l": "1", "!": "1", "|": "1"})
+_NUMBER = re.compile(r"(no)?[0-9]+[a-z]?|[ivx]+|st[0-9]+")
+_DIGITS = re.compile(r"\D+")
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """One linked concept.
+
+    `how` tells how sure the link is: `exact` (the mention's normal form is a name of it), `near` (after
+    mending the spelling), `broader` (the mention says more than the concept does).
+    """
+
+    id: str
+    name: str
+    how: str = "exact"
+    laterality: str | None = None
+    qualifiers: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, str]:
+        """As in the extract file: id, name, how it was linked, and the side where one is told."""
+        side = {"laterality": self.laterality} if self.laterality else {}
+        return {"id": self.id, "name": self.name, "link": self.how, **side}
+
+
+@lru_cache(maxsize=1)
+def _qualifiers() -> dict[str, frozenset[str]]:
+    # Looked up both as written and as lemmas: `infiltrating` and `invasive` are one word here.
+    rows = {row["kind"]: row["words"].split("|") for row in read_tsv("qualifiers.tsv")}
+    return {kind: frozenset(many) | frozenset(map(lemma, many)) for kind, many in rows.items()}
+
+
+@lru_cache(maxsize=200_000)
+def link(text: str, type: str) -> Concept | None:
+    """The concept a mention of an entity type names, or None.
+
+    >>> link("HER-2/neu", "marker").id, link("c-erbB-2", "marker").id
+    ('MARKER:HER2', 'MARKER:HER2')
+    >>> link("Squamous cell. carcinoma", "diagnosis").name
+    'squamous cell carcinoma'
+    """
+    if type in ("grade", "modifier"):
+        return _link_value(text, type)
+    if type == "marker":
+        return _link_marker(text)
+    if type not in ("site", "diagnosis", "finding"):
+        return None
+    given = words(text)
+    sides = [LATERALITY[word] for word in given if word in LATERALITY]
+    found = _link_words(given, type)
+    if found is None and "(" in text:
+        found = _link_words(words(_PARENTHESES.sub(" ", text)), type)
+    if found is None or not sides:
+        return found
+    both = len(set(sides)) > 1 or "bilateral" in sides
+    return replace(found, laterality="bilateral" if both else sides[0])
+
+
+def _link_value(text: str, type: str) -> Concept | None:
+    from medassay.language.grades import normalise_grade
+    from medassay.language.results import read_result
+
+    if type == "grade":
+        grade = normalise_grade(text)
+        return None if grade is None else Concept(f"GRADE:{grade.system}", str(grade))
+    result = read_result(text)
+    return None if result is None else Concept(f"RESULT:{result.polarity}", str(result))
+
+
+def _link_words(given: Sequence[str], type: str) -> Concept | None:
+    store = terminology()
+    kinds = _qualifiers()
+    rest = [word for word in dict.fromkeys(given) if word not in LATERALITY]
+    if not rest:
+        return None
+    for how, tokens in _spellings(store, rest, type):
+        row = store.find(" ".join(sorted(tokens)), type)
+        if row is not None:
+            return Concept(store.ids[row], store.names[row], how)
+        plain, dropped = _without(tokens, kinds, type)
+        row = store.find(" ".join(sorted(plain)), type) if plain else None
+        if row is not None:
+            return Concept(store.ids[row], store.names[row], how, qualifiers=tuple(dropped))
+        found = _part(store, tokens, plain, type)
+        if found is not None:
+            return found
+    return None
+
+
+def _without(tokens: Sequence[str], kinds: dict[str, frozenset[str]], type: str) -> tuple[list[str], list[str]]:
+    """The tokens less those that only qualify, and those."""
+    drop = kinds["attribute"] | kinds["place"] if type == "site" else kinds["attribute"]
+    number = type in ("site", "diagnosis")
+    dropped = [t for t in tokens if t in drop or (number and _NUMBER.fullmatch(t))]
+    return [t for t in tokens if t not in dropped], dropped
+
+
+def _spellings(store: Terminology, tokens: list[str], type: str) -> Iterator[tuple[str, list[str]]]:
+    """The tokens as they are, then with misread words mended, if any were."""
+    yield "exact", tokens
+    known = _known_words(type)
+    mended = [t if t in known or len(t) < 5 else _nearest_word(t, type) for t in tokens]
+    mended = [word for t in mended for word in t.split()]
+    if mended != tokens:
+        yield "near", list(dict.fromkeys(mended))
+
+
+@lru_cache(maxsize=8)
+def _known_words(type: str) -> frozenset[str]:
+    from medassay.language.terminology import KINDS
+
+    store = terminology()
+    names = (name for letter in KINDS[type][:2] for name in store.vocabulary.get(letter, ()))
+    return frozenset(word for name in names for word in name.split()) | _qualifiers()["attribute"]
+
+
+@lru_cache(maxsize=50_000)
+def _nearest_word(word: str, type: str) -> str:
+    """The lexicon's word that a misread one stands for, by a strict cut; the word itself if none is near."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import Levenshtein
+
+    near = [known for known in _known_words(type) if abs(len(known) - len(word)) <= 1 and known[-1:] == word[-1:]]
+    near += [known for known in _known_words(type) if known[:2] == word[:2] and abs(len(known) - len(word)) <= 2]
+    best = process.extractOne(word, sorted(set(near)), scorer=Levenshtein.normalized_similarity, score_cutoff=0.85)
+    return str(best[0]) if best else word
+
+
+def _part(store: Terminology, tokens: Sequence[str], plain: Sequence[str], type: str) -> Concept | None:
+    """The concept of the longest part that keeps every meaning-turning word: broader than the mention."""
+    keep = _qualifiers()["behaviour"]
+    base = list(plain) or list(tokens)
+    if not 2 <= len(base) <= 9:
+        return None
+    for left_out in range(1, len(base)):
+        best: tuple[float, int] | None = None
+        for parts in combinations(range(len(base)), left_out):
+            if any(base[i] in keep for i in parts):
+                continue
+            rest = [token for i, token in enumerate(base) if i not in parts]
+            row = store.find(" ".join(sorted(rest)), type)
+            if row is None or (type != "site" and not _may_stand(rest, type)):
+                continue
+            # Of several parts of one length the later words win: the head stands last in English.
+            rank = (sum(base.index(token) for token in rest) + store.information(row), row)
+            best = max(best, rank) if best else rank
+        if best:
+            gone = tuple(token for token in tokens if token not in store.names[best[1]].lower())
+            return Concept(store.ids[best[1]], store.names[best[1]], "broader", qualifiers=gone)
+        if left_out >= 4:
+            return None
+    return None
+
+
+_HEAD = re.compile(
+    r"\w*(oma|itis|osis|plasia|plasm|trophy|pathy|emia|iasis)|lesion|cyst|polyp|cancer|malignant|metastasis|nevus|"
+    r"sarcoma|\w*(carcinoma|lymphoma)|ulcer|mass|benign|insitu|papilloma|hernia|infarct|abscess|infection|scar|change"
+)
+
+
+def _may_stand(tokens: Sequence[str], type: str) -> bool:
+    """Whether a part may stand for the whole: a diagnosis needs the noun that names a lesion, and no
+    part is an acronym (`all` inside `invasion of all layers`)."""
+    if any(_HEAD.fullmatch(token) for token in tokens):
+        return True
+    return type != "diagnosis" and (len(tokens) > 1 or len(tokens[0]) > 4)
+
+
+def _link_marker(text: str) -> Concept | None:
+    store = terminology()
+    bare = _PARENTHESES.sub("", text)
+    tries = [text, bare, *(_SPLIT.split(bare) if len(bare) > 5 else ())]
+    for how, part in ((("exact" if i < 2 else "broader"), part) for i, part in enumerate(tries)):
+        form = squeezed(part)
+        if len(form) < 2 and how == "broader":
+            continue
+        row = store.index.get("K" + form)
+        if row is None:
+            row, how = _marker_forms().get(fold(form).translate(_OCR)), "near" if how == "exact" else how
+        if row is not None:
+            return Concept(store.ids[row], store.names[row], how)
+    row = _near_marker(squeezed(bare))
+    return None if row is None else Concept(store.ids[row], store.names[row], "near")
+
+
+@lru_cache(maxsize=1)
+def _marker_forms() -> dict[str, int]:
+    """Marker names with the letters that OCR takes for digits folded to those digits."""
+    store = terminology()
+    forms: dict[str, int] = {}
+    for name in store.vocabulary["K"]:
+        forms.setdefault(name.translate(_OCR), store.index["K" + name])
+    return forms
+
+
+def _near_marker(form: str) -> int | None:
+    """A long marker name with a letter or two misread; its digits must agree."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import Levenshtein
+
+    if len(form) < 7:
+        return None
+    store = terminology()
+    digits = _DIGITS.sub("", form)
+    names = [name for name in store.vocabulary["K"] if _DIGITS.sub("", name) == digits]
+    best = process.extractOne(form, names, scorer=Levenshtein.normalized_similarity, score_cutoff=0.86)
+    return store.index["K" + best[0]] if best else None
+
+
+def ancestors(concept: Concept | str) -> list[str]:
+    """Ids of everything broader than a concept, the most specific first.
+
+    >>> "MONDO:0004993" in ancestors("MONDO:0007256")  # hepatocellular carcinoma is a carcinoma
+    True
+    """
+    store = terminology()
+    row = store.row_of.get(concept if isinstance(concept, str) else concept.id)
+    if row is None:
+        return []
+    above = sorted(store.above(row) - {row}, key=lambda r: (-store.information(r), r))
+    return [store.ids[r] for r in above]
+
+
+def behaviour(concept: Concept | str) -> str | None:
+    """malignant, insitu, premalignant, uncertain, benign or reactive; None where the lexicons do not say."""
+    store = terminology()
+    row = store.row_of.get(concept if isinstance(concept, str) else concept.id)
+    return None if row is None else store.behaviour_of(row)
+
+
+_HARMLESS = ("benign", "reactive")
+_BETWEEN = ("insitu", "premalignant")
+
+
+def similarity(a: Concept | str, b: Concept | str) -> float:
+    """How much of one diagnosis, site or finding the other gets right, 0 to 1; symmetric.
+
+    1 for the same concept; for parent and child Lin's measure 2·I(parent) / (I(a) + I(b)), so that a
+    near ancestor earns more than a far one; for others six tenths of it on their nearest common
+    ancestor; 0 for the unrelated. A malignant and a benign or reactive concept are never similar, and
+    malignant against in situ or premalignant earns at most 0.3.
+    """
+    first = a if isinstance(a, str) else a.id
+    second = b if isinstance(b, str) else b.id
+    return _similarity(*sorted((first, second)))
+
+
+@lru_cache(maxsize=200_000)
+def _similarity(first: str, second: str) -> float:
+    if first == second:
+        return 1.0
+    store = terminology()
+    a, b = store.row_of.get(first), store.row_of.get(second)
+    if a is None or b is None:
+        return 0.0
+    cap = _cap(store.behaviour_of(a), store.behaviour_of(b))
+    if first.partition(":")[0] == second.partition(":")[0] == "FINDING":
+        return _finding_similarity(store, a, b)
+    common = store.above(a) & store.above(b)
+    if not common or cap == 0.0:
+        return 0.0
+    nearest = max(common, key=lambda row: (store.information(row), -row))
+    shared = store.information(nearest)
+    lin = 2.0 * shared / (store.information(a) + store.information(b))
+    if nearest in (a, b):
+        return min(cap, 0.95, lin) if shared > 0.12 else 0.0
+    # Two cancers, or two organs of one body part, share nothing that a reader would credit.
+    least = 0.55 if first.startswith(("UBERON", "SITE")) else 0.22
+    return min(cap, 0.6 * lin) if shared > least else 0.0
+
+
+def _cap(one: str | None, other: str | None) -> float:
+    pair = {one, other}
+    if "malignant" in pair and (pair & set(_HARMLESS)):
+        return 0.0
+    if "malignant" in pair and pair & set(_BETWEEN):
+        return 0.3
+    if pair & set(_BETWEEN) and pair & set(_HARMLESS):
+        return 0.3
+    return 1.0
+
+
+def _finding_similarity(store: Terminology, a: int, b: int) -> float:
+    """Findings form shallow groups: parent and child 0.8, one group 0.3, else 0."""
+    if a in store.above(b) or b in store.above(a):
+        return 0.8
+    return 0.3 if store.group.get(a) and store.group.get(a) == store.group.get(b) else 0.0

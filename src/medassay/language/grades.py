@@ -1,0 +1,282 @@
+"""Grades, stages, sizes, counts and percentages as values that can be compared.
+
+`normalise_grade("Fuhrman grade 3/4")` is a `Grade` of system `fuhrman`, value 3, of 4. `compare` tells
+whether two say the same (`1.5 cm`, `15 mm`), agree without saying the same (`pT3`, `pT3a`; `poorly
+differentiated`, `grade 3`), conflict, or speak of different things. The systems are data:
+`lexicons/grades.tsv`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from medassay.language.terms import fold, read_tsv
+
+_ROMAN = {"i": 1, "v": 5, "x": 10}
+_NUMBER_WORDS = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+]  # fmt: skip
+_NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)"
+_MORE = (
+    r"(?P<rel><\s?/?=?|>\s?/?=?|≤|≥|~|less than or equal to|less than|greater than|more than|at least|up to|"
+    r"approximately|about|over|within|under)?\s*"
+)
+_TO_MM = {"mm": 1.0, "cm": 10.0, "millimeter": 1.0, "centimeter": 10.0, "micron": 0.001, "um": 0.001, "µm": 0.001}
+_SIZE = re.compile(
+    rf"{_MORE}(?P<dims>{_NUMBER}\s*-?\s*(?:(?:mm|cm)?\s*[x×*]\s*{_NUMBER}\s*)*)-?\s*"
+    r"(?P<unit>mm|cm|microns?|um|µm|millimeters?|centimeters?)\b"
+)
+_PERCENT = re.compile(rf"{_MORE}(?P<low>{_NUMBER})\s*%?\s*(?:(?:-|–|to)\s*(?P<high>{_NUMBER})\s*)?(?:%|percent)")
+_RATE = re.compile(
+    rf"(?P<v>{_NUMBER})\s*(?:mf|mfs|mitoses|mitotic figures)?\s*(?:/|per|in)\s*(?P<of>\d+)?\s*"
+    r"(?P<unit>hpfs?|high[\s-]*power(?:ed)?\s*fields?|mm2|mm\^2|square millimeters?)"
+)
+_WORD_NUMBER = "|".join(_NUMBER_WORDS)
+_COUNT = re.compile(
+    rf"^\(?(?P<v>\d+|{_WORD_NUMBER}|[ivxo]+|no)\s*\)?(?:\s*\(\d+\))?\s*(?:/|\\|of|out of|\(of)\s*(?:the\s*)?"
+    rf"\(?(?P<of>\d+|{_WORD_NUMBER}|twenty[\s-]\w+|[ivx]+)\b"
+)
+_T_JOINT = re.compile(r"([tnm]\s?(?:[0-4oilx]|is)[a-d]?(?:mi)?)(?=[yrcpa]{0,3}[tnmg]\s?[0-4oilx])")
+_T = re.compile(
+    r"\b[yrcpa]{0,3}\s?(?P<axis>[tnm])\s?(?P<v>[0-4oilx]|is|a)\s?(?P<sub>mi|[a-d])?(?P<tail>[12]?)(?![a-z])"
+    r"(?:\s?\([^)]*\))*"
+)
+_T_LETTER = re.compile(r"[tnm]\s?[oila]")
+_LABEL = re.compile(r"^([a-z][a-z /-]+?)\s*[:=]\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """One value. `value` is a number, or text for stages; `relation` is `=`, `<`, `>` or `~`.
+
+    `tier` places it on a low–intermediate–high scale (1–3) where the system has one. Sizes are in
+    millimetres, largest dimension first (`dims`).
+    """
+
+    system: str
+    value: float | str
+    of: float | None = None
+    unit: str = ""
+    relation: str = "="
+    tier: int | None = None
+    dims: tuple[float, ...] = ()
+    label: str = ""
+
+    def __str__(self) -> str:
+        number = f"{self.value:g}" if isinstance(self.value, float) else self.value
+        of = f"/{self.of:g}" if self.of is not None else ""
+        sign = self.relation if self.relation != "=" else ""
+        label = f" {self.label}" if self.label else ""
+        return f"{self.system}{label} {sign}{number}{of}{' ' + self.unit if self.unit else ''}"
+
+    def same_kind(self, other: Grade) -> bool:
+        """Whether the two measure the same thing, so that they can agree or conflict."""
+        return compare(self, other) != "unrelated"
+
+    def agrees(self, other: Grade) -> bool:
+        """Whether both can be true: the same value, or one that the other allows."""
+        return compare(self, other) in ("equal", "compatible")
+
+
+@dataclass(frozen=True, slots=True)
+class _System:
+    name: str
+    pattern: re.Pattern[str]
+    tiers: Mapping[str, int]
+
+
+@lru_cache(maxsize=1)
+def _systems() -> tuple[_System, ...]:
+    systems = []
+    for row in read_tsv("grades.tsv"):
+        pairs = (pair.split("=") for pair in row["tiers"].split("|") if pair)
+        systems.append(_System(row["system"], re.compile(row["pattern"]), {k: int(v) for k, v in pairs}))
+    return tuple(systems)
+
+
+@lru_cache(maxsize=50_000)
+def normalise_grade(text: str) -> Grade | None:
+    """The value a grade mention states, or None where it states none we know.
+
+    >>> str(normalise_grade("Fuhrman grade 3/4")), str(normalise_grade("Gleason's score 7 (4+3)"))
+    ('fuhrman 3/4', 'gleason 4+3')
+    >>> str(normalise_grade("2.3 x 2.0 x 1.1 cm")), str(normalise_grade("pT2c pNO"))
+    ('size 23 mm', 'tnm T2c N0')
+    """
+    plain = re.sub(r"(?<=\w)\.(?=\s|$)", "", fold(text).replace("tumour", "tumor")).strip(" ,;:")
+    plain = " ".join(plain.split())
+    return _tnm(plain) or _system_grade(plain) or _measure(plain)
+
+
+def _system_grade(plain: str) -> Grade | None:
+    for system in _systems():
+        match = system.pattern.search(plain)
+        if match is None:
+            continue
+        groups = {k: v for k, v in match.groupdict().items() if v}
+        label = groups.get("label", "")
+        if "p" in groups:
+            value: float | str = f"{groups['p']}+{groups['s']}"
+            return Grade(system.name, value, tier=_gleason_tier(int(groups["p"]), int(groups["s"])))
+        raw = " ".join((groups.get("v") or groups.get("v2") or "").split())
+        raw = "intermediate" if raw.endswith("intermediate") else raw
+        if system.name == "stage":
+            raw = raw.replace("l", "i").replace(" ", "")
+        number = _number(raw)
+        value = number if number is not None else raw
+        upper = groups.get("v2") if "v" in groups else None
+        tier = system.tiers.get(f"{number:g}" if number is not None else raw)
+        if upper and upper in system.tiers:
+            tier, value = system.tiers[upper], f"{raw}-{upper}"
+        return Grade(
+            system.name, value, of=_number(groups.get("of", "")), unit=groups.get("unit", ""), tier=tier, label=label
+        )
+    return None
+
+
+def _gleason_tier(first: int, second: int) -> int:
+    return 1 if first + second <= 6 else 2 if first + second == 7 else 3
+
+
+def _tnm(plain: str) -> Grade | None:
+    """TNM categories, with the letters that OCR puts for 0 and 1 read back (`pNO`, `ptl a`)."""
+    parts: dict[str, str] = {}
+    plain = plain.removeprefix("clinical ").removeprefix("stage ")
+    covered = 0
+    for match in _T.finditer(_T_JOINT.sub(r"\1 ", plain)):
+        value = {"o": "0", "i": "1", "l": "1", "x": "X"}.get(match["v"], match["v"])
+        axis = match["axis"].upper()
+        parts.setdefault(axis, f"{axis}{value}{match['sub'] or ''}{match['tail']}")
+        covered += len(match[0].replace(" ", ""))
+    letters = len(plain.replace(" ", "").replace(",", ""))
+    if not parts or covered < 0.6 * letters or _T_LETTER.fullmatch(plain):  # a bare `no` or `to` is a word
+        return None
+    return Grade("tnm", " ".join(parts[axis] for axis in "TNM" if axis in parts))
+
+
+def _measure(plain: str) -> Grade | None:
+    labelled = _LABEL.match(plain)
+    label = labelled[1] if labelled else ""
+    if match := _RATE.search(plain):
+        unit = "mm2" if match["unit"].startswith(("mm", "sq")) else "hpf"
+        return Grade("rate", float(match["v"]), of=float(match["of"] or 1), unit=unit, label=label)
+    if match := _SIZE.search(plain):
+        factor = _TO_MM[match["unit"].rstrip("s")]
+        dims = sorted((float(n) * factor for n in re.findall(_NUMBER, match["dims"])), reverse=True)
+        return Grade("size", dims[0], unit="mm", relation=_relation(match["rel"]), dims=tuple(dims), label=label)
+    if match := _PERCENT.search(plain):
+        low, high = float(match["low"]), match["high"]
+        middle = (low + float(high)) / 2 if high else low
+        return Grade("percent", middle, unit="%", relation=_relation(match["rel"]), label=label)
+    if match := _COUNT.search(plain):
+        value, of = _count(match["v"]), _count(match["of"])
+        if value is not None and of is not None:
+            return Grade("count", value, of=of, label=label)
+    bare = _count(plain.removeprefix(labelled[0]) if labelled else plain)
+    return None if bare is None else Grade("number", bare, label=label)
+
+
+def _relation(word: str | None) -> str:
+    if not word:
+        return "="
+    word = word.replace(" ", "") if word[0] in "<>" else word
+    if word in ("<", "<=", "</=", "≤", "less than", "less than or equal to", "up to", "within", "under"):
+        return "<"
+    return "~" if word in ("~", "approximately", "about") else ">"
+
+
+def _count(word: str) -> float | None:
+    word = word.strip()
+    word = re.sub(r"^(\w+) \(\d+\)$", r"\1", word)  # `two (2)`
+    word = word.removesuffix(" foci").removesuffix(" focus")
+    if word in ("no", "o", "none"):
+        return 0.0
+    if word in _NUMBER_WORDS:
+        return float(_NUMBER_WORDS.index(word))
+    if word.startswith("twenty"):
+        rest = word[6:].strip(" -")
+        return 20.0 + _NUMBER_WORDS.index(rest) if rest in _NUMBER_WORDS else None
+    return _number(word)
+
+
+def _number(word: str) -> float | None:
+    word = word.strip()
+    if re.fullmatch(_NUMBER, word):
+        return float(word)
+    if re.fullmatch(r"[ivx]+", word) and word != "x":
+        digits = [_ROMAN[letter] for letter in word]
+        return float(sum(-a if a < b else a for a, b in pairwise([*digits, 0])))
+    return None
+
+
+_TIERED = ("grade", "nottingham", "nottingham_score", "differentiation", "figo_grade", "nuclear_grade")
+_GROUPS = {"3+3": 1, "3+4": 2, "4+3": 3, "4+4": 4, "3+5": 4, "5+3": 4, "4+5": 5, "5+4": 5, "5+5": 5}
+
+
+def compare(a: Grade, b: Grade) -> str:
+    """`equal`, `compatible`, `conflict`, or `unrelated` (different things are measured). Symmetric."""
+    if a.system == b.system:
+        if a.label and b.label and a.label != b.label:
+            return "unrelated"
+        return _compare_same(a, b)
+    systems = {a.system, b.system}
+    if systems == {"gleason", "grade_group"}:
+        gleason, group = (a, b) if a.system == "gleason" else (b, a)
+        expected = _GROUPS.get(str(gleason.value), 1 if gleason.tier == 1 else None)
+        return "unrelated" if expected is None else "compatible" if expected == group.value else "conflict"
+    if systems <= set(_TIERED) and a.tier and b.tier:
+        return "compatible" if a.tier == b.tier else "conflict"
+    if systems == {"who", "grade"} and isinstance(a.value, float) and isinstance(b.value, float):
+        return "compatible" if a.value == b.value else "conflict"
+    return "unrelated"
+
+
+def _compare_same(a: Grade, b: Grade) -> str:
+    if a.system == "tnm":
+        return _compare_tnm(str(a.value), str(b.value))
+    if a.system in ("count", "rate"):
+        if a.value == b.value and a.of == b.of and a.unit == b.unit:
+            return "equal"
+        return "compatible" if a.value == b.value == 0 else "conflict"
+    if isinstance(a.value, float) and isinstance(b.value, float):
+        return _compare_numbers(a, b)
+    if a.value == b.value:
+        return "equal"
+    if a.tier and b.tier and a.system in ("grade", "differentiation", "nuclear_grade", "severity"):
+        return "compatible" if a.tier == b.tier else "conflict"
+    if a.system == "gleason":
+        sums = [sum(map(int, str(g.value).split("+"))) if "+" in str(g.value) else g.value for g in (a, b)]
+        mixed = ("+" in str(a.value)) != ("+" in str(b.value))
+        return "compatible" if mixed and sums[0] == sums[1] else "conflict"
+    return "conflict"
+
+
+def _compare_numbers(a: Grade, b: Grade) -> str:
+    x, y = float(a.value), float(b.value)
+    close = abs(x - y) <= 0.051 * max(abs(x), abs(y))
+    if a.relation == b.relation:
+        return "equal" if close else "conflict"
+    if "~" in (a.relation, b.relation) and close:
+        return "compatible"
+    for one, other in ((a, b), (b, a)):
+        inside = other.value <= one.value if one.relation == "<" else other.value >= one.value  # type: ignore[operator]
+        if one.relation in "<>" and other.relation == "=" and inside:
+            return "compatible"
+    return "conflict"
+
+
+def _compare_tnm(a: str, b: str) -> str:
+    if a == b:
+        return "equal"
+    first = {part[0]: part for part in a.split()}
+    second = {part[0]: part for part in b.split()}
+    shared = set(first) & set(second)
+    if not shared:
+        return "unrelated"
+    agree = all(first[x].startswith(second[x]) or second[x].startswith(first[x]) for x in shared)
+    return "compatible" if agree else "conflict"

@@ -1,0 +1,61 @@
+"""What a modifier says of its marker: positive, negative, equivocal …, how strongly, how widely.
+
+The words are data: `lexicons/results.tsv`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from medassay.language.terms import fold, read_tsv
+
+_PERCENT = re.compile(r"(<|>|less than|over|more than)?\s*(\d+(?:\.\d+)?)\s*(?:(?:-|–|to)\s*(\d+(?:\.\d+)?)\s*)?%")
+_POLARITIES = ("retained", "lost", "pending", "equivocal", "negative", "positive")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A marker's result; `percent` is the share of stained cells, 0–100, where one is stated."""
+
+    polarity: str
+    intensity: str | None = None
+    extent: str | None = None
+    percent: float | None = None
+
+    def __str__(self) -> str:
+        share = f"{self.percent:g}%" if self.percent is not None else None
+        return " ".join(part for part in (self.intensity, self.extent, self.polarity, share) if part)
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> list[tuple[str, str, re.Pattern[str]]]:
+    return [(row["kind"], row["value"], re.compile(row["pattern"])) for row in read_tsv("results.tsv")]
+
+
+@lru_cache(maxsize=50_000)
+def read_result(text: str) -> Result | None:
+    """The result a modifier states, or None where it states none we know.
+
+    >>> str(read_result("strongly and diffusely positive")), str(read_result("no staining"))
+    ('strong diffuse positive', 'negative')
+    >>> str(read_result("2+")), str(read_result("30 to 40%")), str(read_result("0%"))
+    ('equivocal', 'positive 35%', 'negative 0%')
+    """
+    plain = " ".join(re.sub(r"(?<=\w)\.(?=\s|$)", "", fold(text)).split())
+    kinds: dict[str, str] = {}
+    for kind, value, pattern in _patterns():
+        if kind not in kinds and pattern.search(plain):
+            kinds[kind] = value
+    percent = None
+    if match := _PERCENT.search(plain):
+        percent = (float(match[2]) + float(match[3] or match[2])) / 2
+        kinds.setdefault("negative" if percent == 0 or plain.startswith(("<1%", "less than 1%")) else "positive", "")
+    polarity = next((name for name in _POLARITIES if name in kinds), None)
+    if polarity is None:
+        return None
+    stained = polarity == "positive"
+    return Result(
+        polarity, kinds.get("intensity") if stained else None, kinds.get("extent") if stained else None, percent
+    )

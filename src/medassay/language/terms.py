@@ -1,0 +1,131 @@
+"""The normal form of a clinical term, so that two spellings of one thing share a key.
+
+Case, accents, plurals, British spelling, hyphens, OCR full stops, word order and filler words do not
+count; organ adjectives count as their organ (`renal` = `kidney`). What is folded is data:
+`lexicons/lemmas.tsv`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.resources import files
+
+_WORD = re.compile(r"[a-z0-9]+")
+_POSSESSIVE = re.compile(r"['’`]s\b|['’`]")
+_BROKEN_HYPHEN = re.compile(r"(?<=\w)-\.?\s+(?=[a-z0-9])")
+_GREEK = str.maketrans({"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "κ": "kappa", "λ": "lambda"})
+_AE = re.compile(r"haem|oed|oes|paed|leuc|aemia|orrhoe|caec|faec|foet|gynaec|tumour")
+_AE_PLAIN = {
+    "haem": "hem", "oed": "ed", "oes": "es", "paed": "ped", "leuc": "leuk", "aemia": "emia", "orrhoe": "orrhe",
+    "caec": "cec", "faec": "fec", "foet": "fet", "gynaec": "gynec", "tumour": "tumor",
+}  # fmt: skip
+
+LATERALITY = {"left": "left", "right": "right", "bilateral": "bilateral", "lt": "left", "rt": "right"}
+
+
+def read_tsv(name: str) -> Iterator[dict[str, str]]:
+    """Rows of a lexicon file; lines that start with `#` are comments, the first other line the header."""
+    text = (files("medassay.language") / "lexicons" / name).read_text(encoding="utf-8")
+    header: list[str] | None = None
+    for line in text.split("\n"):
+        if not line.strip() or line.startswith("#"):
+            continue
+        cells = line.split("\t")
+        if header is None:
+            header = cells
+            continue
+        yield dict(zip(header, cells + [""] * (len(header) - len(cells))))
+
+
+@lru_cache(maxsize=1)
+def _tables() -> tuple[dict[str, str], frozenset[str], dict[str, str], re.Pattern[str]]:
+    """Lemmas of single words, filler words, and phrases that become one word."""
+    lemmas: dict[str, str] = {}
+    fillers: set[str] = set()
+    phrases: dict[str, str] = {}
+    for row in read_tsv("lemmas.tsv"):
+        variants = [variant.strip() for variant in row["variants"].split("|")]
+        if row["kind"] == "filler":
+            fillers.update(variants)
+        elif row["kind"] == "phrase":
+            phrases.update((variant, row["lemma"]) for variant in variants)
+        else:
+            lemmas.update((variant, row["lemma"]) for variant in variants)
+    longest_first = sorted(phrases, key=lambda variant: (-len(variant), variant))
+    return lemmas, frozenset(fillers), phrases, re.compile(rf"\b(?:{'|'.join(longest_first)})\b")
+
+
+def fold(text: str) -> str:
+    """Lower case, no accents, Greek spelled out.
+
+    >>> fold("α-Fetoprotein, Sjögren")
+    'alpha-fetoprotein, sjogren'
+    """
+    lowered = text.lower().translate(_GREEK)
+    if lowered.isascii():
+        return lowered
+    return "".join(c for c in unicodedata.normalize("NFKD", lowered) if not unicodedata.combining(c))
+
+
+@lru_cache(maxsize=100_000)
+def lemma(word: str) -> str:
+    """One word in its dictionary form.
+
+    >>> [lemma(w) for w in ("tumours", "metastases", "biopsies", "renal", "oesophagus", "ovaries")]
+    ['neoplasm', 'metastasis', 'biopsy', 'kidney', 'esophagus', 'ovary']
+    """
+    lemmas = _tables()[0]
+    found = lemmas.get(word)
+    if found is not None:
+        return found
+    if _AE.search(word):
+        word = _AE.sub(lambda match: _AE_PLAIN[match[0]], word)
+    single = _singular(word)
+    return lemmas.get(single, single)
+
+
+def _singular(word: str) -> str:
+    if len(word) < 4:
+        return word
+    for ending, instead in (("mata", "ma"), ("ies", "y"), ("oses", "osis"), ("ases", "asis"), ("yses", "ysis")):
+        if word.endswith(ending):
+            return word[: -len(ending)] + instead
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def words(text: str) -> list[str]:
+    """The lemmas of a term in their order, filler words left out.
+
+    >>> words("Squamous cell. carcinoma in-situ of the cervix, NOS")
+    ['squamous', 'carcinoma', 'insitu', 'cervix']
+    """
+    folded = _BROKEN_HYPHEN.sub("", _POSSESSIVE.sub("", fold(text)))
+    plain = " ".join(_WORD.findall(folded))
+    _, fillers, phrases, pattern = _tables()
+    plain = pattern.sub(lambda match: phrases[match[0]], plain)
+    return [lemma(word) for word in plain.split() if word not in fillers]
+
+
+def key(text: str) -> str:
+    """The set of a term's lemmas, sorted: equal for terms that differ in form alone.
+
+    >>> key("carcinoma of the kidney, clear cell type") == key("Clear-cell renal carcinomas")
+    True
+    """
+    return " ".join(sorted(set(words(text))))
+
+
+def squeezed(text: str) -> str:
+    """Letters and digits alone, for names such as markers.
+
+    >>> squeezed("HER-2/neu"), squeezed("CD 79a")
+    ('her2neu', 'cd79a')
+    """
+    return "".join(_WORD.findall(fold(text).replace("$", "s")))
