@@ -193,3 +193,29 @@ def test_make_cases() -> None:
 def test_make_cases_refuses(candidates: object, references: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make_cases(candidates, references)  # type: ignore[arg-type]
+
+
+@given(
+    st.one_of(
+        st.binary(max_size=200),
+        st.lists(
+            st.sampled_from(
+                [b"candidate", b",", b"\n", b'"', b"\r", b"x", b"\xff", b"\0", b"{", b"}", b":", b"[", b"\t"]
+            )
+        ).map(b"".join),
+    ),
+    st.sampled_from([".csv", ".tsv", ".jsonl", ".parquet"]),
+)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_bytes_give_rows_or_an_input_error(tmp_path: Path, content: bytes, suffix: str) -> None:
+    path = tmp_path / f"c{suffix}"
+    path.write_bytes(content)
+    try:
+        rows = list(read_cases(path))
+    except InputError as error:
+        assert str(path) in str(error)
+        return
+    for row in rows:
+        assert (row.case is None) is (row.problem is not None)
+        if row.case is not None:
+            str(row.case).encode("utf-8")
