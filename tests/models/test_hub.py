@@ -16,6 +16,8 @@ from medassay.models.base import Span
 from medassay.models.hub import load_hub
 from medassay.models.hub_relations import mark
 
+from .conftest import VOCABULARY, write_tokenizer
+
 pytestmark = pytest.mark.hf
 Tiny = Callable[..., Path]
 Dictionary = Callable[[dict[str, str], Sequence[str]], Path]
@@ -113,6 +115,29 @@ def test_unknown_types_and_empty_texts_give_no_span(dictionary: Dictionary) -> N
     spans = model.spans(["", " ", "lung", hostile])
     assert spans[:3] == [[], [], []]
     assert [hostile[s.start : s.end] for s in spans[3]] == ["ki"]
+
+
+def test_a_fetched_model_is_found_by_its_name(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit = "0123456789" * 4
+    store = tmp_path / "cache" / "models--some--model"
+    (store / "refs").mkdir(parents=True)
+    (store / "refs" / "main").write_text(commit)
+    folder = tiny("BertModel", where=f"cache/models--some--model/snapshots/{commit}")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    model = load_hub("encoder", "some/model")
+    assert model.name == "some/model@01234567"
+    np.testing.assert_array_equal(model.embed(["ki"]), load_hub("encoder", str(folder)).embed(["ki"]))
+
+
+def test_the_paper_family_of_encoders_is_read(tmp_path: Path) -> None:
+    """GatorTron is a Megatron BERT."""
+    transformers = pytest.importorskip("transformers")
+    config = transformers.MegatronBertConfig(
+        vocab_size=len(VOCABULARY), hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64
+    )
+    transformers.MegatronBertModel(config).save_pretrained(tmp_path)
+    write_tokenizer(tmp_path)
+    assert load_hub("encoder", str(tmp_path)).embed(["cd20 is weak", ""]).shape == (2, 32)
 
 
 def test_labels_without_names_are_refused(tiny: Tiny) -> None:

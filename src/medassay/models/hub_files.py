@@ -60,17 +60,20 @@ def open_folder(role: str, source: str) -> HubFolder:
 
 def cached(name: str) -> Path:
     """The snapshot of a hub model in the local cache. Scoring never opens a connection by itself."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
 
     try:
-        return Path(snapshot_download(name, local_files_only=True))
-    except (LocalEntryNotFoundError, HFValidationError):
-        raise ModelError(
-            f"{name}: no such folder, and no hub model of that name has been fetched. With network: "
-            f"`medassay models fetch {name}`. Without: fetch it elsewhere with --to FOLDER, copy the folder "
-            "here and give its path"
-        ) from None
+        found = try_to_load_from_cache(name, "config.json")
+    except HFValidationError:
+        found = None
+    if isinstance(found, str):
+        return Path(found).parent
+    raise ModelError(
+        f"{name}: no such folder, and no hub model of that name has been fetched. With network: "
+        f"`medassay models fetch {name}`. Without: fetch it elsewhere with --to FOLDER, copy the folder "
+        "here and give its path"
+    )
 
 
 def read_config(folder: Path, remedy: str) -> dict[str, Any]:
