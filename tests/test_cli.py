@@ -152,6 +152,25 @@ def test_standard_input_and_silence_in_a_pipe(tmp_path: Path) -> None:
         assert b"\x1b" not in done.stdout
 
 
+def test_a_reader_that_goes_away_is_no_problem(tmp_path: Path) -> None:
+    score = [sys.executable, "-m", "medassay", "score", str(example("notes.csv")), "--metrics", "rouge1"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(score, stdout=writing, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_output_that_cannot_be_written_is_an_error() -> None:
+    score = [sys.executable, "-m", "medassay", "score", str(example("notes.csv")), "--metrics", "rouge1"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(score, stdout=full, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)
+    assert done.returncode == 2
+    assert b"No space left on device" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
 def test_a_callable_of_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "def shorter(candidate, reference):\n    return len(candidate) < len(reference)\n"

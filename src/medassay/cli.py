@@ -6,8 +6,10 @@ are kept); 2 stopped, nothing usable was made; 130 interrupted (the same command
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -178,6 +180,12 @@ def say(message: str) -> None:
     print(f"medassay: {printable}", file=sys.stderr)
 
 
+def _drop_output() -> None:
+    """What is still buffered has nowhere to go; without this Python would complain about it on exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main() -> NoReturn:
     """Entry point: errors meant for people become one line and an exit code."""
     try:
@@ -190,9 +198,13 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, typer.Abort):
         say(_CONTINUES)
         sys.exit(_INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()
+    except (BrokenPipeError, SystemExit):  # rich leaves by SystemExit when the reader of our output has gone
+        _drop_output()
         sys.exit(0)
+    except OSError as error:
+        _drop_output()
+        say(f"{error.filename or 'output'}: {error.strerror or error}; is the disk full, or the file in use?")
+        sys.exit(2)
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error of the parser; without a command, the help itself
             message = error.format_message()
