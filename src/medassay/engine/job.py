@@ -6,6 +6,7 @@ wanted, the cases it shows.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -118,6 +119,8 @@ class Job:
         for path in (self.out, self.page):
             if path is not None and not path.resolve().parent.is_dir():
                 raise InputError(f"{path}: the folder {path.resolve().parent} does not exist; create it first")
+            if path is not None and not os.access(path.resolve().parent, os.W_OK):
+                raise InputError(f"{path}: the folder {path.resolve().parent} cannot be written to; choose another")
             if path is not None and path.is_dir():
                 raise InputError(f"{path}: is a folder; name a file in it")
             if path is not None and path.exists() and Path(self.cases).exists() and path.samefile(self.cases):
