@@ -65,7 +65,8 @@ const makeView = (data, panel, go) => {
 
   const legend = (read) => {
     const items = [];
-    if (read.kinds.has("matches")) items.push(h("li", {}, h("mark", { class: "match" }, "marked"), " found in both texts; plain words in this one alone"));
+    if (read.kinds.has("matches") && !read.sides.candidate.length) items.push(h("li", {}, "nothing found in both texts"));
+    else if (read.kinds.has("matches")) items.push(h("li", {}, h("mark", { class: "match" }, "marked"), " found in both texts; plain words in this one alone"));
     if (read.kinds.has("entities")) {
       const all = [...read.sides.candidate, ...read.sides.reference].filter((span) => span.type);
       for (const type of new Set(all.map((span) => span.type))) items.push(h("li", {}, h("mark", { class: all.find((span) => span.type === type).css.replace(/ \w+$/, " matched") }, type)));
@@ -121,7 +122,7 @@ const makeView = (data, panel, go) => {
     // Spans speak of one reference; while another is on view its side stays unmarked.
     const scored = evidence.reference ?? 0;
     const read = readEvidence(evidence, { ...shown, reference: current.r.length ? data.texts[current.r[scored] ?? current.r[0]] : undefined }, data.types);
-    const line = h("p", { class: "info", "aria-live": "polite" }, [...Object.values(read.sides)].some((side) => side.length) ? "Point at a mark, or move with ← →, to see what it rests on." : "");
+    const line = h("p", { class: "info", "aria-live": "polite" }, [...Object.values(read.sides)].some((side) => side.length) ? "Point at or tap a mark, or move with ← →, to see what it rests on." : "");
     const info = { line, spans: new Map(Object.values(read.sides).flat().map((span) => [span.key, span])) };
     const over = (event) => light(info, event.target.closest?.("mark[data-keys]"));
     const panes = [];
