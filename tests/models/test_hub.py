@@ -199,6 +199,26 @@ def test_equal_questions_are_asked_once(tiny: Tiny) -> None:
     assert rows == [2]  # one pair, in both orders
 
 
+def test_half_precision_answers_are_close(tiny: Tiny, dictionary: Dictionary) -> None:
+    """What runs on a GPU, on the CPU: every role takes the model's half-precision outputs."""
+    import torch
+
+    encoder = load_hub("encoder", str(tiny("BertModel")))
+    ner = load_hub("ner", str(dictionary(MEANINGS, BIO)))
+    whole, spans = encoder.embed(["cd20 is weak"]), ner.spans(["left breast"])[0]
+    encoder.cache.clear()
+    for model in (encoder, ner):
+        model.network.model.to(torch.bfloat16)
+    np.testing.assert_allclose(encoder.embed(["cd20 is weak"]), whole, atol=0.05)
+    halves = ner.spans(["left breast"])[0]
+    assert [(s.start, s.end, s.type) for s in halves] == [(s.start, s.end, s.type) for s in spans]
+    config = {"problem_type": "regression"}
+    expert = load_hub("expert", str(tiny("BertForSequenceClassification", ["LABEL_0"], "expert", **config)))
+    full = expert.judge([("no tumour", "tumour")])[0].score
+    expert.network.model.to(torch.bfloat16)
+    assert expert.judge([("no tumour", "tumour")])[0].score == pytest.approx(full, abs=0.1)
+
+
 def test_an_untrained_head_is_refused(tiny: Tiny) -> None:
     folder = tiny("BertModel")
     config = json.loads((folder / "config.json").read_text())
