@@ -27,7 +27,7 @@ SHAPE = Shape(40, (30, 20))
 
 
 def mark(name: str, slot: str = "1", kind: str = "fact", flags: tuple[str, ...] = (), start: int = 0) -> Event:
-    payload = {"mark": name, "slot": slot, "kind": kind, "start": start, "end": start + 5, "flags": list(flags)}
+    payload = {"mark": name, "slot": slot, "type": kind, "start": start, "end": start + 5, "flags": list(flags)}
     return Event("e" + name, "mark", payload)
 
 
@@ -139,7 +139,7 @@ def test_stepping_and_folding_agree(moves):
             state = fold(FACTS, SHAPE, past)
             continue
         payload = {
-            "mark": {"mark": f"m{number}", "slot": "1", "kind": "fact", "start": number, "end": 9, "flags": []},
+            "mark": {"mark": f"m{number}", "slot": "1", "type": "fact", "start": number, "end": 9, "flags": []},
             "unmark": {"mark": f"m{number}"},
             "set": {"slot": "1", "question": "G", "value": number},
         }[kind]

@@ -46,9 +46,9 @@ def test_mistakes_in_the_file_are_named(make_study, find, replace, message):
 
 
 def test_a_case_needs_what_its_protocol_needs(make_study):
-    with pytest.raises(MedassayError, match="row 1: 'source' is empty; fact-counting needs it"):
+    with pytest.raises(MedassayError, match="row 2: 'source' is empty; fact-counting needs it"):
         make_study([("c1", "a", "text", "reference", "")]).units()
-    with pytest.raises(MedassayError, match="another source or reference than in row 1"):
+    with pytest.raises(MedassayError, match="another source or reference than in row 2"):
         make_study([("c1", "a", "t", "r", "s"), ("c1", "b", "t", "other", "s")]).units()
 
 

@@ -167,10 +167,10 @@ def _find(state: State, mark_id: str) -> Mark:
 
 
 def _mark(protocol: Protocol, shape: Shape, state: State, payload: Mapping[str, Any]) -> None:
-    kind = protocol.mark(payload["kind"])
+    kind = protocol.mark(payload["type"])
     slot = payload["slot"]
     if kind is None:
-        raise Refused(f"{protocol.name} has no highlight '{payload['kind']}'.")
+        raise Refused(f"{protocol.name} has no highlight '{payload['type']}'.")
     if slot not in shape.slots or (slot == CASE) != (kind.per == "case"):
         raise Refused(f"A highlight '{kind.name}' cannot stand in slot '{slot}'.")
     length = shape.reference if kind.side == "reference" else shape.candidates[int(slot) - 1]

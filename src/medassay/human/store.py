@@ -78,8 +78,8 @@ class NewEvent:
 def _engine(url: str) -> Engine:
     try:
         if not url.startswith("sqlite"):
-            return create_engine(url, pool_size=10, max_overflow=10, pool_pre_ping=True)
-        engine = create_engine(url, connect_args={"timeout": 30}, pool_size=20, max_overflow=20)
+            return create_engine(url, pool_size=10, max_overflow=10, pool_pre_ping=True, hide_parameters=True)
+        engine = create_engine(url, connect_args={"timeout": 30}, hide_parameters=True, pool_size=20, max_overflow=20)
     except (ImportError, SQLAlchemyError) as error:
         raise InputError(
             f"database: cannot open it ({error}); a file name, or postgresql://… with 'pip install medassay[postgres]'"
@@ -165,6 +165,10 @@ class Store:
         """Whether the task is this annotator's."""
         found = self._tasks.get(task)
         return found is not None and found.annotator == annotator
+
+    def known(self, task: str) -> StoredTask:
+        """One task's texts and order, without its present state; KeyError where there is none."""
+        return self._tasks[task]
 
     def task(self, task: str) -> StoredTask:
         """One task with its present state; KeyError where there is none."""

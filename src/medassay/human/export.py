@@ -1,0 +1,111 @@
+"""Results as files: one row a text (ready for `medassay score` and `validate`), or one a text and annotator."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medassay.errors import InputError
+from medassay.human.plan import Unit
+from medassay.human.ratings import Ratings, mean
+from medassay.outputs import guard
+
+Record = Mapping[str, Any]
+
+
+def per_text(ratings: Ratings, units: Sequence[Unit]) -> list[Record]:
+    """One row a judged text: the case's own columns, then each answer and score averaged over annotators.
+
+    Where the coordinator decided, the decision stands in place of the average and `decided` is true.
+    `annotators` says how many people the average is over. The file is itself a case file: `medassay
+    score` carries the human columns along. A carried column that has a score's name becomes `case.<name>`.
+    """
+    columns = ratings.protocol.columns
+    given: dict[tuple[str, str], list[Mapping[str, float | None]]] = {}
+    for row in ratings.rows:
+        given.setdefault(row.key, []).append(row.values)
+    records: list[Record] = []
+    for unit in units:
+        for item in unit.items:
+            key = (unit.case_id, item.system)
+            if key not in given and key not in ratings.decisions:
+                continue
+            record: dict[str, Any] = {"id": unit.case_id}
+            if item.system:
+                record["system"] = item.system
+            record |= {"candidate": item.candidate, "reference": unit.reference, "source": unit.source}
+            record |= {f"case.{k}" if k in columns else k: v for k, v in item.extra.items()}
+            opinions = given.get(key, [])
+            decision = ratings.decisions.get(key, {})
+            for column in columns:
+                decided = decision.get(column)
+                record[column] = decided if decided is not None else mean(o.get(column) for o in opinions)
+            record["annotators"] = len(opinions)
+            record["decided"] = bool(decision)
+            records.append(record)
+    return records
+
+
+def per_annotator(ratings: Ratings) -> list[Record]:
+    """One row a text and annotator, decisions as the annotator `adjudicated`; reads back with `read_table`."""
+    columns = ratings.protocol.columns
+    rows: list[Record] = [
+        {
+            "id": row.case_id,
+            "system": row.system,
+            "annotator": row.annotator,
+            **{column: row.values.get(column) for column in columns},
+            "place": row.slot,
+            "seconds": row.seconds,
+            "comment": row.comment,
+        }
+        for row in ratings.rows
+    ]
+    for (case_id, system), values in ratings.decisions.items():
+        own = {column: values.get(column) for column in columns}
+        who = {"id": case_id, "system": system, "annotator": "adjudicated"}
+        rows.append({**who, **own, "place": None, "seconds": None, "comment": ""})
+    return rows
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return guard(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def csv_text(rows: Sequence[Record]) -> str:
+    """The rows as CSV, no cell of which a spreadsheet will run."""
+    stream = io.StringIO()
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([guard(column) for column in columns])
+    for row in rows:
+        writer.writerow([_cell(row.get(column)) for column in columns])
+    return stream.getvalue()
+
+
+def jsonl_text(rows: Sequence[Record]) -> str:
+    """The rows as JSON lines."""
+    return "".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
+
+
+def write_rows(rows: Sequence[Record], path: Path) -> None:
+    """Write .csv or .jsonl, in one step: nobody ever sees half a file."""
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".jsonl"):
+        raise InputError(f"{path}: cannot write '{path.suffix}'; use .csv or .jsonl")
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(csv_text(rows) if suffix == ".csv" else jsonl_text(rows), encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another --out") from error

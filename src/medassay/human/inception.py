@@ -1,0 +1,182 @@
+"""INCEpTION: entity annotations to and fro, between the lines that `medassay extract` writes and UIMA CAS files.
+
+Layers: `webanno.custom.Entity` (span; features `type`, `assertion`, `concept`) and
+`webanno.custom.EntityRelation` (relation; feature `type`). On the way back INCEpTION's own named entity
+layer is read too. Offsets are characters of the text as given; cassis converts from UTF-16 where needed.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from medassay.errors import InputError, MissingExtra
+
+ENTITY = "webanno.custom.Entity"
+RELATION = "webanno.custom.EntityRelation"
+NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
+TITLE = "de.tudarmstadt.ukp.dkpro.core.api.metadata.type.DocumentMetaData"
+
+Record = Mapping[str, Any]
+
+
+def _cassis() -> Any:
+    try:
+        import cassis
+    except ImportError as error:
+        raise MissingExtra("INCEpTION files", "serve") from error
+    return cassis
+
+
+def _types() -> Any:
+    system = _cassis().TypeSystem()
+    entity = system.create_type(ENTITY, supertypeName="uima.tcas.Annotation")
+    for feature in ("type", "assertion", "concept"):
+        system.create_feature(entity, feature, "uima.cas.String")
+    relation = system.create_type(RELATION, supertypeName="uima.tcas.Annotation")
+    system.create_feature(relation, "Governor", entity)
+    system.create_feature(relation, "Dependent", entity)
+    system.create_feature(relation, "type", "uima.cas.String")
+    meta = system.create_type(TITLE, supertypeName="uima.tcas.DocumentAnnotation")
+    for feature in ("documentTitle", "documentId"):
+        system.create_feature(meta, feature, "uima.cas.String")
+    return system
+
+
+def to_xmi(record: Record) -> str:
+    """One document of `extract` as XMI, its annotations in place to be corrected."""
+    system = _types()
+    cas = _cassis().Cas(typesystem=system)
+    cas.sofa_string = record["text"]
+    cas.sofa_mime = "text/plain"
+    title = system.get_type(TITLE)(
+        begin=0,
+        end=len(record["text"]),
+        documentTitle=str(record["id"]),
+        documentId=str(record["id"]),
+        language="x-unspecified",
+    )
+    cas.add(title)
+    made = []
+    for entity in record.get("entities", ()):
+        concept = entity.get("concept")
+        shown = concept if concept is None or isinstance(concept, str) else json.dumps(concept)
+        span = system.get_type(ENTITY)(
+            begin=entity["start"],
+            end=entity["end"],
+            type=entity["type"],
+            assertion=entity.get("assertion") or "present",
+            concept=shown,
+        )
+        cas.add(span)
+        made.append(span)
+    for relation in record.get("relations", ()):
+        head, tail = (relation["head"], relation["tail"]) if isinstance(relation, dict) else relation[:2]
+        kind = relation.get("type") if isinstance(relation, dict) else None
+        link = system.get_type(RELATION)(
+            begin=made[tail].begin, end=made[tail].end, Governor=made[head], Dependent=made[tail], type=kind
+        )
+        cas.add(link)
+    text: str = cas.to_xmi()
+    return text
+
+
+def write(records: Iterable[Record], folder: Path) -> int:
+    """One .xmi a document and `TypeSystem.xml`, to be imported as 'UIMA CAS XMI'; gives how many."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "TypeSystem.xml").write_text(_types().to_xml(), encoding="utf-8")
+    count = 0
+    for count, record in enumerate(records, 1):
+        safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in str(record["id"]))
+        (folder / f"{count:05d}_{safe[:60]}.xmi").write_text(to_xmi(record), encoding="utf-8")
+    return count
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Records as `extract` writes them, from an .xmi, a UIMA CAS .json, a zip export or a folder of them."""
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.suffix.lower() in (".xmi", ".json", ".zip"))
+        return [record for one in files for record in read(one)]
+    if not path.exists():
+        raise InputError(f"{path}: no such file; export from INCEpTION as 'UIMA CAS XMI' or 'UIMA CAS JSON'")
+    if path.suffix.lower() == ".zip":
+        return list(_read_zip(path))
+    types = path.parent / "TypeSystem.xml"
+    return [
+        _record(path.read_bytes(), path.suffix, types.read_bytes() if types.exists() else None, str(path), path.stem)
+    ]
+
+
+def _read_zip(path: Path) -> Iterator[dict[str, Any]]:
+    """INCEpTION exports a document as a zip of the CAS and its type system; a project nests such zips."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield from _walk(archive, str(path))
+    except zipfile.BadZipFile as error:
+        raise InputError(f"{path}: not a readable zip; was the download cut short?") from error
+
+
+def _walk(archive: zipfile.ZipFile, where: str) -> Iterator[dict[str, Any]]:
+    names = sorted(archive.namelist())
+    types = next((archive.read(name) for name in names if name.endswith("TypeSystem.xml")), None)
+    for name in names:
+        suffix = Path(name).suffix.lower()
+        if suffix in (".xmi", ".json") and "exportedproject" not in name:
+            yield _record(archive.read(name), suffix, types, f"{where}: {name}", Path(name).stem)
+        elif suffix == ".zip":
+            with zipfile.ZipFile(io.BytesIO(archive.read(name))) as inner:
+                yield from _walk(inner, f"{where}: {name}")
+
+
+def _record(content: bytes, suffix: str, types: bytes | None, where: str, fallback: str) -> dict[str, Any]:
+    cassis = _cassis()
+    try:
+        if suffix.lower() == ".json":
+            cas = cassis.load_cas_from_json(io.BytesIO(content))
+        elif types is None:
+            raise InputError(f"{where}: no TypeSystem.xml beside it; keep the two together")
+        else:
+            system = cassis.load_typesystem(io.BytesIO(types))
+            cas = cassis.load_cas_from_xmi(io.BytesIO(content), typesystem=system, lenient=True)
+    except InputError:
+        raise
+    except Exception as error:  # cassis lets lxml's and its own errors through
+        raise InputError(f"{where}: not a readable UIMA CAS ({type(error).__name__}: {error})") from error
+    return _entities(cas, fallback)
+
+
+def _entities(cas: Any, fallback: str) -> dict[str, Any]:
+    text = cas.sofa_string or ""
+    spans = []
+    for layer, feature in ((ENTITY, "type"), (NAMED_ENTITY, "value")):
+        if cas.typesystem.contains_type(layer):
+            spans += [(one, getattr(one, feature, None)) for one in cas.select(layer)]
+    spans = sorted(((one, kind) for one, kind in spans if kind), key=lambda pair: (pair[0].begin, pair[0].end))
+    place = {one.xmiID: i for i, (one, _) in enumerate(spans)}
+    entities = [
+        {
+            "start": one.begin,
+            "end": one.end,
+            "text": text[one.begin : one.end],
+            "type": kind,
+            "assertion": getattr(one, "assertion", None) or "present",
+            "score": None,
+            "concept": getattr(one, "concept", None),
+        }
+        for one, kind in spans
+    ]
+    relations = []
+    if cas.typesystem.contains_type(RELATION):
+        for link in cas.select(RELATION):
+            ends = (getattr(link.Governor, "xmiID", None), getattr(link.Dependent, "xmiID", None))
+            if ends[0] in place and ends[1] in place:
+                relations.append({"head": place[ends[0]], "tail": place[ends[1]], "type": link.type, "score": None})
+    identity = fallback
+    if cas.typesystem.contains_type(TITLE):
+        titles = [one.documentTitle for one in cas.select(TITLE) if one.documentTitle]
+        identity = titles[0] if titles else fallback
+    return {"id": identity, "text": text, "entities": entities, "relations": relations}

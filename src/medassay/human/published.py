@@ -1,0 +1,120 @@
+"""Tables of raw counts from elsewhere (a paper's supplement, a spreadsheet): one row a text and annotator."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+from medassay.errors import InputError
+from medassay.human.protocols.base import Protocol, Question, Words
+from medassay.human.ratings import Rating, Ratings, with_derived
+
+# How published tables call what is counted here; compared without case, spaces, dashes and underscores.
+ALIASES = {
+    "id": ("id", "case", "caseid", "task", "taskid", "item", "doc", "document", "report"),
+    "system": ("system", "model", "systemname", "modelname"),
+    "annotator": ("annotator", "evaluator", "rater", "annotatorid", "evaluatorid", "eval", "expert"),
+    "R": ("r", "rfacts", "factsinr", "referencefacts", "facts in reference"),
+    "G": ("g", "gfacts", "factsing", "generatedfacts"),
+    "RG": ("r&g", "rg", "g&r", "g&rfacts", "r&gfacts", "randg", "common", "factsinboth"),
+    "C": ("c", "gaccfacts", "correctfacts", "accuratefacts", "factscorrect"),
+    "omitted_critical": ("omittedcritical", "critomissions", "criticalomissions"),
+    "hallucinated": ("hallucinated", "hallucinations", "hallucinatedfacts"),
+    "correct": ("correct", "correctfacts"),
+    "incorrect": ("incorrect", "incorrectfacts"),
+    "omitted": ("omitted", "omissions", "omittedfacts"),
+    "expert_score": ("expertscore", "score"),
+}
+WORDS = {
+    "coherence": {"coherent": 1.0, "minorerrors": 0.5, "minor errors": 0.5, "majorerrors": 0.0, "major errors": 0.0}
+}
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace(" ", "").replace("_", "").replace("-", "")
+
+
+def _columns(header: list[str], protocol: Protocol, where: str) -> dict[str, str]:
+    """Our name → the table's; all three keys and at least one question must be there."""
+    by_plain = {_plain(name): name for name in header}
+    wanted = ["id", "system", "annotator", *(q.name for q in protocol.questions)]
+    found = {}
+    for ours in wanted:
+        names = [_plain(ours), *(_plain(alias) for alias in ALIASES.get(ours, ()))]
+        match = next((by_plain[name] for name in names if name in by_plain), None)
+        if match is not None:
+            found[ours] = match
+    missing = [name for name in ("id", "annotator") if name not in found]
+    if missing or not any(q.name in found for q in protocol.questions):
+        asked = ", ".join(q.name for q in protocol.questions)
+        raise InputError(
+            f"{where}: no column '{missing[0] if missing else protocol.questions[0].name}'; a table of raw counts "
+            f"needs id, annotator, usually system, and of {protocol.name}: {asked}. Found: {', '.join(header)}"
+        )
+    return found
+
+
+def read_table(path: str | Path, protocol: Protocol) -> Ratings:
+    """Ratings from a CSV or TSV of raw counts; derived scores are computed here, not read.
+
+    Columns go by our names or the usual ones of papers (`Evaluator`, `Model`, `R&G` …); an empty cell is
+    a missing rating; coherence may be a word. `words_candidate` and `words_reference`, where there, are
+    what key-phrase counts are divided by. Rows of the annotator `adjudicated` are decisions.
+    """
+    path = Path(path)
+    delimiter = "\t" if path.suffix.lower() in (".tsv", ".tab") else ","
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream, delimiter=delimiter)
+            header = list(reader.fieldnames or [])
+            columns = _columns(header, protocol, str(path))
+            rows = list(reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: cannot be read as CSV ({error})") from error
+    ratings, decisions = [], {}
+    seen: dict[tuple[str, str, str], int] = {}
+    for number, row in enumerate(rows, 2):
+        rating = _rating(row, columns, protocol, f"{path}, row {number}")
+        key = (rating.case_id, rating.system, rating.annotator)
+        if key in seen:
+            raise InputError(f"{path}, row {number}: the same text and annotator stand in row {seen[key]} already")
+        seen[key] = number
+        if rating.annotator == "adjudicated":
+            decisions[rating.key] = rating.values
+        else:
+            ratings.append(rating)
+    return Ratings(protocol, ratings, decisions)
+
+
+def _rating(row: Mapping[str, str], columns: Mapping[str, str], protocol: Protocol, where: str) -> Rating:
+    raw = {q.name: _number(row[columns[q.name]], q, where) for q in protocol.questions if q.name in columns}
+    words = Words(_length(row, "words_candidate"), _length(row, "words_reference"))
+    return Rating(
+        (row[columns["id"]] or "").strip(),
+        (row.get(columns.get("system", ""), "") or "").strip(),
+        (row[columns["annotator"]] or "").strip(),
+        with_derived(protocol, raw, words),
+        row.get("comment") or "",
+    )
+
+
+def _length(row: Mapping[str, str], column: str) -> int:
+    text = (row.get(column) or "").strip()
+    return int(text) if text.isdigit() else 0
+
+
+def _number(text: str | None, question: Question, where: str) -> float | None:
+    text = (text or "").strip()
+    if not text or text.lower() in ("na", "nan", "none", "-", "–"):
+        return None
+    known = WORDS.get(question.name, {})
+    if text.lower() in known:
+        return known[text.lower()]
+    try:
+        value = float(text)
+    except ValueError:
+        raise InputError(f"{where}, column '{question.name}': '{text[:30]}' is not a number") from None
+    if value != value or value < 0:
+        raise InputError(f"{where}, column '{question.name}': {text} is not a count of 0 or more")
+    return value

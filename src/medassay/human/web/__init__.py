@@ -1,0 +1,1 @@
+"""The web pages of a study: annotators' tasks and the coordinator's overview."""
