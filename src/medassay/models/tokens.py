@@ -73,6 +73,7 @@ def encodable(text: str) -> str:
 
 def sentence_windows(text: str, tokens: Tokens, index: int, limit: int, overlap: int = 32) -> list[Window]:
     """Windows of whole sentences, each as full as `limit` tokens allows."""
+    overlap = min(overlap, limit // 2)
     ends = _sentence_ends(text, tokens)
     windows: list[Window] = []
     start = 0
