@@ -67,6 +67,10 @@ class Job:
             with self._writer() as writer:
                 for batch in self._progress(run(self._rows(), self.metrics, store)):
                     self._take(batch, tally, writer, page, problems)
+                    if page is not None and page.full:
+                        # The page carries no further case; evidence for the rest would be thrown away.
+                        for metric in self.metrics:
+                            metric.with_evidence = False
                 if tally.count == 0:
                     raise InputError(f"{self.cases}: no usable row. First problem: {problems[0]}")
                 if writer is not None:

@@ -96,6 +96,10 @@ def _labels(hashes: array[int]) -> Labels:
     from medassay.study.scorefile import Labels
 
     marks: npt.NDArray[np.uint64] = np.array(hashes, dtype=np.uint64)
-    found, codes = np.unique(marks, return_inverse=True)
+    found, first, codes = np.unique(marks, return_index=True, return_inverse=True)
+    # Numbered by first appearance, as a scores file is read: both give the same resamples.
+    order = np.argsort(np.where(found == 0, -1, first), kind="stable")
+    rank = np.empty(len(found), dtype=np.int64)
+    rank[order] = np.arange(len(found))
     empty = int(len(found) > 0 and found[0] == 0)
-    return Labels(codes.astype(np.int64) - empty, tuple(str(one) for one in found[empty:]))
+    return Labels(rank[codes] - empty, tuple(str(one) for one in found[order][empty:]))

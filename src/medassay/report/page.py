@@ -75,8 +75,13 @@ class PageWriter:
             reason = scores[metric.name].unscored
             if reason is not None:
                 self._count(self.reasons[metric.name], reason)
-        if len(self.payload.records) < self.limit:
+        if not self.full:
             self.payload.add(case, scores)
+
+    @property
+    def full(self) -> bool:
+        """Whether further cases are counted only, so that their evidence need not be made."""
+        return len(self.payload.records) >= self.limit
 
     @staticmethod
     def _count(reasons: dict[str, int], reason: str) -> None:
