@@ -1,0 +1,111 @@
+"""Sentences of a report, as spans of the text as given.
+
+nupunkt finds the full stops; report structure (headings, bullets, list labels, line breaks) adds ends that
+carry none, and a full stop that OCR put at a line's end in mid-sentence ("negative for. malignancy") is read
+over. Time is linear in the text. Every character that is not white space belongs to exactly one sentence.
+"""
+
+from __future__ import annotations
+
+import re
+
+from medassay.language.sections import headings
+
+_BREAK = re.compile(
+    r"\n[ \t\r]*(?=\n)"
+    r"|\n(?=[ \t]{0,8}(?:[-*•·–#>]|\(?[0-9]{1,2}[.)][ \t]|\(?[A-Za-z][.)][ \t]))"
+    r"|(?<=[.;:!?*)])[ \t]{1,4}(?=[-–•·*][ \t]{1,4}\S)"
+    r"|(?<=[\w.)%])[ \t]{1,4}(?=[-–•][ \t]{1,4}[A-Z][a-z])"
+    r"|(?=[•·][ \t])"
+    r"|(?<=\bNOS\.)[ \t]{1,4}(?=[A-Z])"
+)
+_LINE = re.compile(r"\n")
+_INK = re.compile(r"\S")
+_ENDED = re.compile(r"[.:;!?*)\]\"]\s*$")
+_LABEL = re.compile(
+    r"(?:[-–•·*#>]{1,9}|\(?(?:[A-Za-z](?:,\s?[A-Z]){0,5}|[0-9]{1,2}|[IVX]{1,4})[.)]|(?:PART|Part)\s\w{1,3}[.:)]?|"
+    r"#\s?\d{1,3}[.:]?)\s*"
+)
+_OPEN = re.compile(
+    r"(?:\b(?:of|for|the|an?|and|or|nor|with|without|to|in|on|by|at|from|is|are|was|were|be|no|not|as|that|which|this|"
+    r"these|than|into|per|via|de|its|has|have|left|right|between|within|see|e\.g|i\.e|vs|approx|spp?|no|dr)|[,(&/+-])"
+    r"\s*\.\s*$",
+    re.I,
+)
+_LOWER = re.compile(r"[\s\"'(]*(?:[a-z](?![A-Z])|[,;)])")
+_LONG_LINE = 55
+"""A line at least this long that does not end a sentence was wrapped: the next one goes on."""
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Spans [start, end) of the sentences, in order, without white space at their edges.
+
+    >>> text = "Sections are negative for. malignancy. A. Kidney, left: benign."
+    >>> [text[a:b] for a, b in sentences(text)]
+    ['Sections are negative for. malignancy.', 'A. Kidney, left: benign.']
+    """
+    hard = _hard_breaks(text)
+    ends = sorted(hard | _full_stops(text) | {len(text)})
+    found: list[tuple[int, int]] = []
+    start = 0
+    for end in ends:
+        if end <= start:
+            continue
+        if _INK.search(text, start, end) is None:
+            start = end
+        elif end in hard:
+            if not _is_label(text, start, end):
+                found.append(_trim(text, start, end))
+                start = end
+        elif end == len(text) or not _goes_on(text, start, end):
+            found.append(_trim(text, start, end))
+            start = end
+    if _INK.search(text, start):
+        found.append(_trim(text, start, len(text)))
+    return found
+
+
+def _full_stops(text: str) -> set[int]:
+    """Where nupunkt ends a sentence."""
+    import nupunkt
+
+    return {end for _, end in nupunkt.sent_spans(text)}
+
+
+def _hard_breaks(text: str) -> set[int]:
+    """Where the report's structure ends a sentence whatever the punctuation."""
+    breaks = {match.end() for match in _BREAK.finditer(text)}
+    for start, body, _, _ in headings(text):
+        breaks.update((start, body))
+    line_start = 0
+    for match in _LINE.finditer(text):
+        line = text[line_start : match.start()]
+        ended = len(line) < _LONG_LINE or _ENDED.search(line[-8:])
+        if ended and not _LOWER.match(text[match.end() : match.end() + 4]):
+            breaks.add(match.end())
+        line_start = match.end()
+    breaks.discard(0)
+    return breaks
+
+
+def _goes_on(text: str, start: int, end: int) -> bool:
+    """Whether a full stop is OCR's, an abbreviation's or a list label's, and the sentence goes on after it."""
+    if _is_label(text, start, end):
+        return True
+    tail = text[max(start, end - 16) : end].rstrip()
+    if _OPEN.search(tail):
+        return True
+    return bool(_LOWER.match(text[end : end + 12])) and not tail.endswith((":", ";"))
+
+
+def _is_label(text: str, start: int, end: int) -> bool:
+    """`A.`, `2)`, `-`, `PART 3:`: what opens a list item and is no sentence."""
+    return end - start < 24 and _LABEL.fullmatch(text[start:end].strip()) is not None
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
