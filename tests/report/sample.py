@@ -71,9 +71,9 @@ def entities(case: Case) -> Score:
                 {"start": 7, "end": 12, "type": "Finding", "assertion": "present", "status": "missed"},
             ],
         },
-        "links": [{"candidate": 0, "reference": 0, "similarity": 0.93}],
+        "links": [{"candidate": 0, "reference": 0, "similarity": 0.93, "note": "same words"}],
     }
-    return Score(0.5, evidence=evidence)
+    return Score(0.5, parts={"share": 0.5, "missed": 3.0}, evidence=evidence)
 
 
 def sentences(case: Case) -> Score:
@@ -110,7 +110,7 @@ def sample() -> Result:
     return run(
         cases,
         Given("overlap", words_in_common, parts=("precision",)),
-        Given("entity", entities),
+        Given("entity", entities, parts=("share", "missed")),
         Given("support", sentences),
         Given("cost", lambda case: Score(float(len(case.candidate))), bounds=(0.0, None), higher_is_better=False),
     )

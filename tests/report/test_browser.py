@@ -194,7 +194,7 @@ def test_entities_show_type_status_assertion_and_partner(browser: Any, page: Pat
     assert marked(tab, "candidate") == ["Breast", "tumor"] and marked(tab, "reference") == ["Breast", "tumor"]
     assert tab.texts(".text mark .cue") == ["missed", "absent, invented"]
     tab.js("document.querySelector('.text[data-side=candidate] mark').focus()")
-    assert tab.texts(".info") == ["“Breast” · Site · present · matched · with “Breast” (similarity 0.93)"]
+    assert tab.texts(".info") == ["“Breast” · Site · present · matched · with “Breast” (similarity 0.93) · same words"]
     tab.keys("\ue014")  # right arrow: the next mark of the same text
     assert "invented" in tab.texts(".info")[0]
 
@@ -216,6 +216,11 @@ def test_the_reference_that_counted_is_shown_first(browser: Any, page: Path) -> 
     assert len(marked(tab, "reference")) > 0
     tab.js("const s = document.querySelector('.pane select'); s.value = '0'; s.dispatchEvent(new Event('change'))")
     assert tab.texts('.text[data-side="reference"]') == ["Breast nothing alike"] and marked(tab, "reference") == []
+
+
+def test_parts_that_count_are_shown_as_counts(browser: Any, page: Path) -> None:
+    tab = Tab(browser, page, "#case=case%200&system=alpha")
+    assert tab.texts('[data-metric="1"] .parts span') == ["share 0.500", "missed 3"]
 
 
 def test_unscored_cases_say_why(browser: Any, page: Path) -> None:

@@ -88,7 +88,7 @@ const readEvidence = (evidence, texts, types) => {
     const placed = { candidate: [], reference: [] };
     for (const side of ["candidate", "reference"]) {
       placed[side] = (Array.isArray(entities[side]) ? entities[side] : []).map((entity) => {
-        const status = ["matched", "missed", "invented", "contradicted"].includes(entity?.status) ? entity.status : "plain";
+        const status = ["matched", "hedged", "missed", "invented", "contradicted"].includes(entity?.status) ? entity.status : "plain";
         const negated = entity?.assertion && !["present", "asserted", "affirmed"].includes(entity.assertion);
         const span = put(side, {
           start: entity?.start, end: entity?.end, partners: [], type: String(entity?.type ?? "entity"), status,
@@ -106,8 +106,9 @@ const readEvidence = (evidence, texts, types) => {
       one.partners.push(two.key);
       two.partners.push(one.key);
       const alike = typeof link.similarity === "number" ? ` (similarity ${link.similarity.toFixed(2)})` : "";
-      one.say += ` · with ${quote("reference", two)}${alike}`;
-      two.say += ` · with ${quote("candidate", one)}${alike}`;
+      const note = link.note ? ` · ${link.note}` : "";
+      one.say += ` · with ${quote("reference", two)}${alike}${note}`;
+      two.say += ` · with ${quote("candidate", one)}${alike}${note}`;
     }
   }
   const sentences = [];

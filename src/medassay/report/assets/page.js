@@ -20,6 +20,16 @@ const entityTypes = (cases) => {
   return [...types].sort();
 };
 
+/** Parts that are counts, not shares: whole in every case, and beyond the metric's scale in some. */
+const markCounts = (data) => {
+  data.metrics.forEach((metric, index) => {
+    metric.counts = metric.parts.map((_, i) => {
+      const values = data.cases.map((one) => one.p?.[index]?.[i]).filter((value) => value != null);
+      return values.every(Number.isInteger) && values.some((value) => value > metric.ends[1]);
+    });
+  });
+};
+
 const theme = () => {
   const button = byId("theme");
   const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
@@ -43,6 +53,7 @@ const start = async () => {
   const data = await readData();
   data.cases.forEach((one, at) => { one.at = at; });
   data.types = entityTypes(data.cases);
+  markCounts(data);
   document.dispatchEvent(new CustomEvent("medassay:ready", { detail: data }));
   if (!data.cases.length) return;
   byId("explorer").hidden = false;

@@ -34,7 +34,7 @@ const makeView = (data, panel, go) => {
 
   const tile = (metric, index) => {
     const value = current.v[index];
-    const parts = (current.p?.[index] ?? []).map((part, i) => h("span", {}, `${metric.parts[i]} ${show(part, metric.ends)}`));
+    const parts = (current.p?.[index] ?? []).map((part, i) => h("span", {}, `${metric.parts[i]} ${metric.counts?.[i] && part != null ? part : show(part, metric.ends)}`));
     const inside = [h("span", { class: "name" }, metric.name), h("span", { class: "value" }, show(value, metric.ends))];
     inside.push(value == null ? h("span", { class: "why" }, `unscored: ${current.u?.[index] ?? "no reason given"}`) : bar(value, metric.ends));
     if (parts.length) inside.push(h("span", { class: "parts" }, parts));
@@ -70,7 +70,7 @@ const makeView = (data, panel, go) => {
     if (read.kinds.has("entities")) {
       const all = [...read.sides.candidate, ...read.sides.reference].filter((span) => span.type);
       for (const type of new Set(all.map((span) => span.type))) items.push(h("li", {}, h("mark", { class: all.find((span) => span.type === type).css.replace(/ \w+$/, " matched") }, type)));
-      for (const status of ["missed", "invented", "contradicted"]) {
+      for (const status of ["hedged", "missed", "invented", "contradicted"]) {
         const count = all.filter((span) => span.status === status).length;
         if (count) items.push(h("li", {}, h("mark", { class: `entity t7 ${status}` }, status), ` ${count}`));
       }
