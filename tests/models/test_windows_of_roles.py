@@ -117,6 +117,13 @@ def test_a_span_that_begins_in_a_gap_belongs_to_the_next_token(tables: Tables) -
     assert all(chance > 0.9 for _, chance in reading.assertions)
 
 
+def test_spans_in_any_order_keep_their_own_answers(tables: Tables) -> None:
+    text = "the tumour of the left breast is cd20 positive. " * 60
+    spans = EmbeddedNer(tables).spans([text])[0]
+    forward, backward = (EmbeddedRelations(tables).read([text], [some])[0] for some in (spans, spans[::-1]))
+    assert backward.assertions == forward.assertions[::-1]
+
+
 def test_links_join_compatible_spans_of_one_window_only(tables: Tables) -> None:
     text = "cd20 is weak. " + "no tumour. " * 200 + "weak"
     spans = EmbeddedNer(tables).spans([text])[0]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from medassay.models.base import RELATION_TYPES, Link, Reading, Span
 from medassay.models.hub import Network, windows_of
 from medassay.models.hub_labels import read_relation_labels, relatedness
-from medassay.models.roles import READ_WINDOW
+from medassay.models.roles import READ_WINDOW, InOrder
 from medassay.models.tokens import Window
 
 RELATED = 0.5
@@ -68,22 +68,24 @@ class HubRelations:
 
     def _questions(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Question]:
         reads = self.network.read(texts)
+        orders = [InOrder(some) for some in spans]
         # Room for the markers: four of them, a handful of word pieces each.
         windows = windows_of(texts, reads, min(READ_WINDOW, self.network.room - 24))
         return [
             asked
             for w in windows
-            for asked in self._in_window(w, reads[w.text].tokens.offsets, texts[w.text], spans[w.text])
+            for asked in self._in_window(w, reads[w.text].tokens.offsets, texts[w.text], orders[w.text])
         ]
 
     def _in_window(
-        self, window: Window, offsets: Sequence[tuple[int, int]], text: str, spans: Sequence[Span]
+        self, window: Window, offsets: Sequence[tuple[int, int]], text: str, order: InOrder
     ) -> Iterator[Question]:
         """What to ask in one window: pairs inside it whose earlier span begins in the part it owns."""
         left, right = offsets[window.first][0], offsets[window.last - 1][1]
         since = offsets[window.owned_first][0]
         until = offsets[window.owned_last][0] if window.owned_last < len(offsets) else len(text)
-        inside = [i for i, span in enumerate(spans) if left <= span.start and span.end <= right]
+        spans = order.spans
+        inside = [i for i in order.begin_within(left, right) if spans[i].end <= right]
         for head, tail in ((i, j) for i in inside for j in inside):
             kinds = (spans[head].type, spans[tail].type)
             if kinds not in RELATION_TYPES or not since <= min(spans[head].start, spans[tail].start) < until:

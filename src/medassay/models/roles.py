@@ -110,7 +110,8 @@ class EmbeddedRelations:
         """Relations join spans of one window (a few sentences); every span gets an assertion."""
         tokens = self.models.tokenizer(texts)
         windows = reading_windows(texts, tokens)
-        placed = [_placed(window, tokens[window.text], spans[window.text]) for window in windows]
+        orders = [InOrder(some) for some in spans]
+        placed = [_placed(window, tokens[window.text], orders[window.text]) for window in windows]
         asked = [i for i, inside in enumerate(placed) if inside]
         assertions = [[("present", 0.0)] * len(some) for some in spans]
         links: list[list[Link]] = [[] for _ in texts]
@@ -261,17 +262,31 @@ def _words(tokens: Tokens, window: Window) -> list[tuple[int, int]]:
     return words
 
 
-def _placed(window: Window, tokens: Tokens, spans: Sequence[Span]) -> list[tuple[int, int, int]]:
+class InOrder:
+    """The spans of a text by where they begin, so that a window finds its own without looking at all."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self.spans = spans
+        self.indices = sorted(range(len(spans)), key=lambda i: (spans[i].start, spans[i].end))
+        self.starts = [spans[i].start for i in self.indices]
+
+    def begin_within(self, left: int, right: int) -> list[int]:
+        """Indices of the spans that begin at `left` or later and before `right`, in text order."""
+        return self.indices[bisect_left(self.starts, left) : bisect_left(self.starts, right)]
+
+
+def _placed(window: Window, tokens: Tokens, spans: InOrder) -> list[tuple[int, int, int]]:
     """(span, first row position, last row position) of the spans whose first token the window owns."""
     offsets = tokens.offsets
     starts = [start for start, _ in offsets[window.first : window.last]]
+    # From the end of the token before: a span may begin in the gap before its first token.
+    left = offsets[window.first - 1][1] if window.first else 0
     inside = []
-    for index, span in enumerate(spans):
+    for index in spans.begin_within(left, offsets[window.last - 1][1]):
+        span = spans.spans[index]
         first = window.first + bisect_right(starts, span.start) - 1
-        if first < window.first and window.first > 0 and offsets[window.first - 1][1] > span.start:
-            continue  # it begins in an earlier window
         if first < window.first or offsets[first][1] <= span.start:
-            first += 1  # it begins in the gap before a token
+            first += 1
         if window.owned_first <= first < window.owned_last:
             last = window.first + bisect_left(starts, span.end) - 1
             inside.append((index, first - window.first + 1, max(first, last) - window.first + 1))
