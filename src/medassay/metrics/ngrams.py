@@ -8,6 +8,7 @@ here is exact: no hashing, no approximation.
 from __future__ import annotations
 
 import unicodedata
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +25,9 @@ Ints = npt.NDArray[np.int64]
 _PAIRS = 1024
 _CHARACTERS = 1_000_000
 """A block ends at so many pairs or characters: memory stays bounded however long the texts are."""
+
+_LARGEST = 2**63 - 1
+"""The largest n-gram key; n-grams are renumbered before they outgrow it."""
 
 _REMEMBERED = 2**17
 """Pieces of text whose splitting is remembered before the memory is emptied."""
@@ -95,60 +99,66 @@ class Tokens:
 class Lexicon:
     """Numbers the words of texts.
 
-    split: the words of a text. Where `local`, it must give the same words for a text as for its
-    whitespace-separated pieces one after another; how a piece splits is then remembered, which is what
-    makes tokenising cheap. Texts that contain `joiner` are nevertheless split whole.
+    split: the words of a text; none may contain whitespace. Where `local`, it must give the same words
+    for a text as for its whitespace-separated pieces one after another; how a piece splits is then
+    remembered, which is what makes tokenising cheap. Texts that contain `joiner` are split whole.
     """
 
     def __init__(self, split: Callable[[str], Iterable[str]], *, local: bool = True, joiner: str = "") -> None:
         self.split = split
         self.local = local
         self.joiner = joiner
-        self.numbers = _Numbers()
-        self.pieces = _Pieces(self)
+        self.pieces = _Pieces(split)
         self.lock = Lock()
 
     def encode(self, texts: tuple[str, ...]) -> Tokens:
         """The texts' words, numbered alike; remembered for the next metrics that ask for the same texts."""
         return _encode(self, texts)
 
-    def number(self, text: str) -> Iterable[int]:
-        """The numbers of one text's words."""
+    def cut(self, text: str) -> list[str]:
+        """The text as pieces: what whitespace separates, or ready words, marked by a space before them."""
         if self.local and not (self.joiner and self.joiner in text):
-            return chain.from_iterable(map(self.pieces.__getitem__, text.split()))
-        return map(self.numbers.__getitem__, self.split(text))
+            return text.split()
+        return [" " + word for word in self.split(text)]
 
 
-class _Numbers(dict[str, int]):
-    """Word to number; a new word gets the next."""
+class _Pieces(dict[str, int]):
+    """Piece of text to its number; piece k's words are `words[starts[k]:starts[k + 1]]`."""
 
-    def __missing__(self, word: str) -> int:
-        number = self[word] = len(self)
+    def __init__(self, split: Callable[[str], Iterable[str]]) -> None:
+        self.split = split
+        self.numbers: dict[str, int] = {}
+        self.words = array("q")
+        self.starts = array("q", [0])
+
+    def __missing__(self, piece: str) -> int:
+        for word in (piece[1:],) if piece[0] == " " else self.split(piece):
+            self.words.append(self.numbers.setdefault(word, len(self.numbers)))
+        self.starts.append(len(self.words))
+        number = self[piece] = len(self)
         return number
-
-
-class _Pieces(dict[str, tuple[int, ...]]):
-    """Piece of text to its words' numbers, worked out once."""
-
-    def __init__(self, lexicon: Lexicon) -> None:
-        self.lexicon = lexicon
-
-    def __missing__(self, piece: str) -> tuple[int, ...]:
-        found = self[piece] = tuple(map(self.lexicon.numbers.__getitem__, self.lexicon.split(piece)))
-        return found
 
 
 @lru_cache(maxsize=32)
 def _encode(lexicon: Lexicon, texts: tuple[str, ...]) -> Tokens:
+    lengths = [0]
+
+    def pieces_of() -> Iterator[list[str]]:
+        for text in texts:
+            cut = lexicon.cut(text)
+            lengths.append(len(cut))
+            yield cut
+
     with lexicon.lock:  # numbers are given out in order; two threads must not give the same one
-        if len(lexicon.pieces) > _REMEMBERED or len(lexicon.numbers) > _REMEMBERED:
-            lexicon.pieces.clear()
-            lexicon.numbers.clear()
-        rows = [list(lexicon.number(text)) for text in texts]
-    starts = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum([len(row) for row in rows], out=starts[1:])
-    ids = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(starts[-1]))
-    return compact(ids, starts)
+        if len(lexicon.pieces) > _REMEMBERED:
+            lexicon.pieces = _Pieces(lexicon.split)
+        known = lexicon.pieces
+        pieces = np.fromiter(map(known.__getitem__, chain.from_iterable(pieces_of())), np.int64)
+        words, begins = np.array(known.words, dtype=np.int64), np.array(known.starts, dtype=np.int64)
+    sizes = (begins[1:] - begins[:-1])[pieces]
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    ids = words[np.arange(ends[-1]) + np.repeat(begins[pieces] - ends[:-1], sizes)]
+    return compact(ids, ends[np.cumsum(lengths)])
 
 
 def characters(texts: Sequence[str]) -> Tokens:
@@ -171,7 +181,7 @@ def compact(ids: Ints, starts: Ints) -> Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Grams:
-    """The distinct n-grams of each text and how often each occurs.
+    """The distinct n-grams of each text and how often each occurs; those that cannot match may be missing.
 
     keys: ascending; an n-gram g of text t is t · size + g. starts: where each text's keys begin.
     totals: n-grams of each text, repeats included.
@@ -189,13 +199,14 @@ class Grams:
         ends = np.cumsum(lengths)
         total = int(ends[-1]) if len(ends) else 0
         if total == 0:
-            return np.zeros(len(candidate), dtype=np.int64)
+            return np.where(candidate == reference, self.totals[candidate], 0)
         at = np.arange(total) + np.repeat(self.starts[candidate] - (ends - lengths), lengths)
         wanted = self.keys[at] + np.repeat((reference - candidate) * self.size, lengths)
         found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         shared = np.where(self.keys[found] == wanted, np.minimum(self.counts[at], self.counts[found]), 0)
         running = np.concatenate([[0], np.cumsum(shared)])
-        return np.asarray(running[ends] - running[ends - lengths], dtype=np.int64)
+        matched = running[ends] - running[ends - lengths]
+        return np.where(candidate == reference, self.totals[candidate], matched)
 
 
 def grams(tokens: Tokens, highest: int) -> Iterator[Grams]:
@@ -203,17 +214,22 @@ def grams(tokens: Tokens, highest: int) -> Iterator[Grams]:
     texts = len(tokens.starts) - 1
     owner = np.repeat(np.arange(texts), tokens.lengths)
     room = tokens.starts[1:][owner] - np.arange(len(tokens.ids))  # words from here to the text's end
-    code, size = tokens.ids, tokens.size
-    for n in range(1, highest + 1):
-        if n > 1:
-            if size * tokens.size * max(texts, 1) >= 2**62:
-                distinct, code = np.unique(code, return_inverse=True)
-                size = max(len(distinct), 1)
-            code = code[:-1] * tokens.size + tokens.ids[n - 1 :]
-            size *= tokens.size
-        inside = room[: len(code)] >= n
-        totals = np.maximum(tokens.lengths - n + 1, 0)
-        yield _count(owner[: len(code)][inside], code[inside], size, texts, totals)
+    first = _count(owner, tokens.ids, tokens.size, texts, tokens.lengths)
+    yield first
+    # An n-gram with a word that no other text has can match nothing: leave it out, and its word too.
+    elsewhere = np.bincount(first.keys % tokens.size, minlength=tokens.size) > 1
+    rank = np.cumsum(elsewhere) - 1
+    word, words = rank[tokens.ids], max(int(rank[-1]) + 1, 1)
+    usable = elsewhere[tokens.ids]
+    code, size, whole = word, words, usable
+    for n in range(2, highest + 1):
+        if size * words * texts > _LARGEST:
+            distinct, code = np.unique(code, return_inverse=True)
+            size = max(len(distinct), 1)
+        code, size = code[:-1] * words + word[n - 1 :], size * words
+        whole = whole[:-1] & usable[n - 1 :]
+        kept = np.flatnonzero(whole & (room[: len(code)] >= n))
+        yield _count(owner[kept], code[kept], size, texts, np.maximum(tokens.lengths - n + 1, 0))
 
 
 def _count(owner: Ints, code: Ints, size: int, texts: int, totals: Ints) -> Grams:
