@@ -106,7 +106,7 @@ class Metric(ABC):
             return []
         try:
             scores = self.measure(cases)
-        except (MedassayError, MemoryError):
+        except (MedassayError, MemoryError, ImportError):
             raise
         except Exception as error:
             if len(cases) == 1:
