@@ -36,13 +36,13 @@ def put(event: str, slot: str, question: str, value: float | None) -> Event:
 
 
 def test_each_highlight_counts_and_its_ticks_feed_the_other_counts():
-    state = fold(FACTS, SHAPE, [mark("a", flags=("in_reference", "correct")), mark("b", flags=("correct",))])
+    state = fold(FACTS, SHAPE, [mark("a", flags=("in_reference", "correct")), mark("b", flags=("correct",), start=6)])
     assert answers(FACTS, state, "1") == {"R": None, "G": 2, "RG": 1, "C": 2, "coherence": None}
     assert answers(FACTS, state, "2")["G"] is None
 
 
 def test_a_typed_number_stands_and_later_highlights_add_to_it():
-    events = [mark("a"), put("s", "1", "G", 5), mark("b"), Event("u", "unmark", {"mark": "a"})]
+    events = [mark("a"), put("s", "1", "G", 5), mark("b", start=6), Event("u", "unmark", {"mark": "a"})]
     counts = [answers(FACTS, fold(FACTS, SHAPE, events[:n]), "1")["G"] for n in range(1, 5)]
     assert counts == [1, 5, 6, 5]
 
@@ -54,7 +54,7 @@ def test_clearing_a_number_goes_back_to_the_highlights():
 
 
 def test_undo_and_redo():
-    past = [mark("a"), mark("b")]
+    past = [mark("a"), mark("b", start=6)]
     assert undo_target(past) == "eb"
     past.append(Event("u1", "undo", {"target": "eb"}))
     assert len(fold(FACTS, SHAPE, past)["marks"]) == 1
@@ -150,3 +150,9 @@ def test_stepping_and_folding_agree(moves):
             continue
         past.append(event)
         assert state == fold(FACTS, SHAPE, past)
+
+
+def test_the_same_stretch_is_not_highlighted_twice():
+    state = step(FACTS, SHAPE, empty(), mark("a"))
+    with pytest.raises(Refused, match="highlighted already"):
+        step(FACTS, SHAPE, state, mark("b"))

@@ -98,7 +98,13 @@ def test_two_windows_at_once_lose_nothing(store):
     def window(name: str) -> None:
         try:
             for i in range(15):
-                payload = {"mark": f"{name}{i}", "slot": "case", "type": "reference_fact", "start": 0, "end": 3}
+                payload = {
+                    "mark": f"{name}{i}",
+                    "slot": "case",
+                    "type": "reference_fact",
+                    "start": ord(name) - 97,
+                    "end": 5 + i,
+                }
                 store.append(task, "anna", NewEvent(f"{name}{i}", "mark", {**payload, "flags": []}))
         except Exception as error:
             errors.append(error)

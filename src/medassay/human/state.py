@@ -179,6 +179,9 @@ def _mark(protocol: Protocol, shape: Shape, state: State, payload: Mapping[str, 
     flags = [flag for flag in kind.flags if flag in payload.get("flags", ())]
     if any(mark["id"] == payload["mark"] for mark in state["marks"]):
         raise Refused("A highlight of that id is there already.")
+    where = (slot, kind.name, payload["start"], payload["end"])
+    if any((m["slot"], m["kind"], m["start"], m["end"]) == where for m in state["marks"]):
+        raise Refused("This stretch is highlighted already. Type a number to count it twice.")
     if len(state["marks"]) >= MAX_MARKS:
         raise Refused(f"A task holds at most {MAX_MARKS} highlights.")
     state["marks"].append(

@@ -113,6 +113,10 @@ def _refuse_unknown(protocol: Protocol, merged: Mapping[str, Any], where: str) -
 
 def _build(protocol: Protocol, merged: Mapping[str, Any]) -> Wording:
     questions: dict[str, dict[str, str]] = merged["questions"]
+    for name, said in questions.items():
+        stray = set(said) - {"label", "help"}
+        if stray:  # a comma in an unquoted {label: …, help: …}
+            raise KeyError(f"questions.{name}: {sorted(map(str, stray))}; put text with commas in quotes")
     return Wording(
         title=str(merged["title"]),
         instructions=tuple(str(paragraph) for paragraph in merged["instructions"]),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
+from starlette.exceptions import HTTPException
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -28,10 +30,6 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
 }
-
-
-class TooLarge(Exception):
-    """The body is longer than allowed."""
 
 
 class Guard:
@@ -74,27 +72,18 @@ class Guard:
         await self._limited(scope, receive, reply)
 
     async def _limited(self, scope: Scope, receive: Receive, reply: Send) -> None:
+        """A body sent in pieces has no length to check beforehand: it is counted as it comes in."""
         taken = 0
-        begun = False
 
         async def counted() -> Message:
             nonlocal taken
             message = await receive()
             taken += len(message.get("body", b""))
             if taken > MAX_BODY:
-                raise TooLarge
+                raise HTTPException(413)  # the one exception that FastAPI lets through while it reads
             return message
 
-        async def watched(message: Message) -> None:
-            nonlocal begun
-            begun = begun or message["type"] == "http.response.start"
-            await reply(message)
-
-        try:
-            await self.app(scope, counted, watched)
-        except TooLarge:
-            if not begun:
-                await _plain(reply, 413, f"A request may hold at most {MAX_BODY} bytes.")
+        await self.app(scope, counted, reply)
 
 
 async def _plain(send: Send, status: int, text: str) -> None:

@@ -217,10 +217,14 @@ function highlight(view, index) {
   const kind = offered(view)[index];
   const range = view.currentPoints();
   if (!kind || !range) return;
+  const where = kind.per === "case" ? "case" : slot;
+  if (state.marks.some((m) => m.slot === where && m.kind === kind.name && m.start === range.start && m.end === range.end)) {
+    return say("This stretch is highlighted already. Type a number to count it twice.");
+  }
   document.getSelection().removeAllRanges();
   view.clear();
   hidePalette();
-  change({ kind: "mark", mark: freshId(), slot: kind.per === "case" ? "case" : slot, type: kind.name, flags: [], ...range });
+  change({ kind: "mark", mark: freshId(), slot: where, type: kind.name, flags: [], ...range });
   spoken(`Highlighted as ${kind.label}.`);
 }
 
@@ -352,7 +356,7 @@ function tell(text, problems) {
   notice.replaceChildren(problems.length ? "Before this task can be finished:" : text);
   if (problems.length) {
     const list = document.createElement("ul");
-    for (const problem of problems) {
+    for (const problem of problems.slice(0, 5)) {
       const item = document.createElement("li");
       const button = document.createElement("button");
       button.type = "button";
@@ -365,6 +369,7 @@ function tell(text, problems) {
       list.append(item);
     }
     notice.append(list);
+    if (problems.length > 5) notice.append(`… and ${problems.length - 5} more.`);
   }
   notice.hidden = false;
   notice.scrollIntoView({ block: "nearest" });
