@@ -21,8 +21,11 @@ from medassay.language.terms import LATERALITY, fold, lemma, read_tsv, squeezed,
 LINKED_TYPES = ("site", "diagnosis", "finding", "marker", "grade", "modifier")
 
 _PARENTHESES = re.compile(r"\s*[(\[][^)\]]*[)\]]?")
+_WITHOUT = re.compile(r"(?<=\w)\s+(?:without|with no|lacking|negative for)\b.*", re.I | re.S)
 _SPLIT = re.compile(r"[,;/()\[\]:]| and | with |\s")
 _OCR = str.maketrans({"o": "0", "i": "1", "l": "1", "!": "1", "|": "1"})
+_PREFIX = re.compile(r"micro|macro|hyper|hypo|intra|inter|infra|extra|endo|ecto|exo|supra|sub|pre|post|anti|ante|un|non")
+"""Prefixes that turn a word's meaning: a misread word is never mended into another of these."""
 _NUMBER = re.compile(r"(no)?[0-9]+[a-z]?|[ivx]+|st[0-9]+")
 _DIGITS = re.compile(r"\D+")
 
@@ -72,8 +75,9 @@ def link(text: str, type: str) -> Concept | None:
     given = words(text)
     sides = [LATERALITY[word] for word in given if word in LATERALITY]
     found = _link_words(given, type)
-    if found is None and "(" in text:
-        found = _link_words(words(_PARENTHESES.sub(" ", text)), type)
+    for shorter in (_PARENTHESES.sub(" ", text), _WITHOUT.sub("", text)):
+        if found is None and shorter != text:
+            found = _link_words(words(shorter), type)
     if found is None or not sides:
         return found
     both = len(set(sides)) > 1 or "bilateral" in sides
@@ -97,7 +101,7 @@ def _link_words(given: Sequence[str], type: str) -> Concept | None:
     rest = [word for word in dict.fromkeys(given) if word not in LATERALITY]
     if not rest:
         return None
-    for how, tokens in _spellings(store, rest, type):
+    for how, tokens in _spellings(rest, type):
         row = store.find(" ".join(sorted(tokens)), type)
         if row is not None:
             return Concept(store.ids[row], store.names[row], how)
@@ -105,10 +109,7 @@ def _link_words(given: Sequence[str], type: str) -> Concept | None:
         row = store.find(" ".join(sorted(plain)), type) if plain else None
         if row is not None:
             return Concept(store.ids[row], store.names[row], how, qualifiers=tuple(dropped))
-        found = _part(store, tokens, plain, type)
-        if found is not None:
-            return found
-    return None
+    return _part(store, tokens, plain, type)
 
 
 def _without(tokens: Sequence[str], kinds: dict[str, frozenset[str]], type: str) -> tuple[list[str], list[str]]:
@@ -119,11 +120,11 @@ def _without(tokens: Sequence[str], kinds: dict[str, frozenset[str]], type: str)
     return [t for t in tokens if t not in dropped], dropped
 
 
-def _spellings(store: Terminology, tokens: list[str], type: str) -> Iterator[tuple[str, list[str]]]:
+def _spellings(tokens: list[str], type: str) -> Iterator[tuple[str, list[str]]]:
     """The tokens as they are, then with misread words mended, if any were."""
     yield "exact", tokens
     known = _known_words(type)
-    mended = [t if t in known or len(t) < 5 else _nearest_word(t, type) for t in tokens]
+    mended = [t if t in known or len(t) < 6 else _nearest_word(t, type) for t in tokens]
     mended = [word for t in mended for word in t.split()]
     if mended != tokens:
         yield "near", list(dict.fromkeys(mended))
@@ -138,15 +139,32 @@ def _known_words(type: str) -> frozenset[str]:
     return frozenset(word for name in names for word in name.split()) | _qualifiers()["attribute"]
 
 
+@lru_cache(maxsize=8)
+def _by_edge(type: str) -> dict[str, list[str]]:
+    """The lexicon's words by their first two and by their last three letters: one of them survives a misreading."""
+    edges: dict[str, list[str]] = {}
+    for word in sorted(_known_words(type)):
+        if len(word) > 4:
+            edges.setdefault("^" + word[:2], []).append(word)
+            edges.setdefault(word[-3:] + "$", []).append(word)
+    return edges
+
+
 @lru_cache(maxsize=50_000)
 def _nearest_word(word: str, type: str) -> str:
-    """The lexicon's word that a misread one stands for, by a strict cut; the word itself if none is near."""
+    """The lexicon's word that a misread one stands for: one letter off, two in a long word; else itself."""
     from rapidfuzz import process
     from rapidfuzz.distance import Levenshtein
 
-    near = [known for known in _known_words(type) if abs(len(known) - len(word)) <= 1 and known[-1:] == word[-1:]]
-    near += [known for known in _known_words(type) if known[:2] == word[:2] and abs(len(known) - len(word)) <= 2]
-    best = process.extractOne(word, sorted(set(near)), scorer=Levenshtein.normalized_similarity, score_cutoff=0.85)
+    edges = _by_edge(type)
+    prefix = _PREFIX.match(word)
+    near = [
+        known
+        for known in {*edges.get("^" + word[:2], ()), *edges.get(word[-3:] + "$", ())}
+        if (other := _PREFIX.match(known)) is prefix or (prefix and other and prefix[0] == other[0])
+    ]
+    most = 2 if len(word) >= 10 else 1
+    best = process.extractOne(word, sorted(near), scorer=Levenshtein.distance, score_cutoff=most)
     return str(best[0]) if best else word
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from medassay.language.terms import key, read_tsv, squeezed
 
-KINDS = {"diagnosis": ("D", "M"), "site": ("S", "U"), "finding": ("F", "C", "D", "M"), "marker": ("K",)}
+KINDS = {"diagnosis": ("D", "M"), "site": ("S", "U"), "finding": ("F", "C", "D"), "marker": ("K",)}
 """Where names of each entity type are looked up, in this order: our own lists, then the ontologies."""
 
 _LISTS = (("diagnoses.tsv", "D"), ("findings.tsv", "F"), ("sites.tsv", "S"), ("markers.tsv", "K"))

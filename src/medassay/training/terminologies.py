@@ -104,7 +104,9 @@ def compile_terms(wheel: Path) -> dict[str, Any]:
             below.append(children.get(identity, 0))
             parents.append(parents_of(identity, terms, kept))
             for rank, name in enumerate([terms[identity]["label"], *sorted(terms[identity].get("synonyms", []))]):
-                if len(name) > 110 or not (1 <= len(words(name)) <= 10):
+                # Bare acronyms of other fields (SCAR, MASS) would catch words; ours stand in acronyms.tsv.
+                acronym = rank > 0 and len(name) <= 6 and name.upper() == name and " " not in name
+                if acronym or len(name) > 110 or not (1 <= len(words(name)) <= 10):
                     continue
                 # A name's owner is the term it is the label of, else the broadest that lists it.
                 claim = (min(rank, 1), -children.get(identity, 0), row)
