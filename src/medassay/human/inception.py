@@ -1,7 +1,7 @@
 """INCEpTION: entity annotations to and fro, between the lines that `medassay extract` writes and UIMA CAS files.
 
-Layers: `webanno.custom.Entity` (span; features `type`, `assertion`, `concept`) and
-`webanno.custom.EntityRelation` (relation; feature `type`). On the way back INCEpTION's own named entity
+Layers: `webanno.custom.Entity` (span; features `value` (the type), `assertion`, `concept`) and
+`webanno.custom.EntityRelation` (relation; feature `label`). On the way back INCEpTION's own named entity
 layer is read too. Offsets are characters of the text as given; cassis converts from UTF-16 where needed.
 """
 
@@ -35,12 +35,12 @@ def _cassis() -> Any:
 def _types() -> Any:
     system = _cassis().TypeSystem()
     entity = system.create_type(ENTITY, supertypeName="uima.tcas.Annotation")
-    for feature in ("type", "assertion", "concept"):
+    for feature in ("value", "assertion", "concept"):
         system.create_feature(entity, feature, "uima.cas.String")
     relation = system.create_type(RELATION, supertypeName="uima.tcas.Annotation")
     system.create_feature(relation, "Governor", entity)
     system.create_feature(relation, "Dependent", entity)
-    system.create_feature(relation, "type", "uima.cas.String")
+    system.create_feature(relation, "label", "uima.cas.String")
     meta = system.create_type(TITLE, supertypeName="uima.tcas.DocumentAnnotation")
     for feature in ("documentTitle", "documentId"):
         system.create_feature(meta, feature, "uima.cas.String")
@@ -68,7 +68,7 @@ def to_xmi(record: Record) -> str:
         span = system.get_type(ENTITY)(
             begin=entity["start"],
             end=entity["end"],
-            type=entity["type"],
+            value=entity["type"],
             assertion=entity.get("assertion") or "present",
             concept=shown,
         )
@@ -78,7 +78,7 @@ def to_xmi(record: Record) -> str:
         head, tail = (relation["head"], relation["tail"]) if isinstance(relation, dict) else relation[:2]
         kind = relation.get("type") if isinstance(relation, dict) else None
         link = system.get_type(RELATION)(
-            begin=made[tail].begin, end=made[tail].end, Governor=made[head], Dependent=made[tail], type=kind
+            begin=made[tail].begin, end=made[tail].end, Governor=made[head], Dependent=made[tail], label=kind
         )
         cas.add(link)
     text: str = cas.to_xmi()
@@ -152,9 +152,9 @@ def _record(content: bytes, suffix: str, types: bytes | None, where: str, fallba
 def _entities(cas: Any, fallback: str) -> dict[str, Any]:
     text = cas.sofa_string or ""
     spans = []
-    for layer, feature in ((ENTITY, "type"), (NAMED_ENTITY, "value")):
+    for layer in (ENTITY, NAMED_ENTITY):
         if cas.typesystem.contains_type(layer):
-            spans += [(one, getattr(one, feature, None)) for one in cas.select(layer)]
+            spans += [(one, getattr(one, "value", None)) for one in cas.select(layer)]
     spans = sorted(((one, kind) for one, kind in spans if kind), key=lambda pair: (pair[0].begin, pair[0].end))
     place = {one.xmiID: i for i, (one, _) in enumerate(spans)}
     entities = [
@@ -174,7 +174,7 @@ def _entities(cas: Any, fallback: str) -> dict[str, Any]:
         for link in cas.select(RELATION):
             ends = (getattr(link.Governor, "xmiID", None), getattr(link.Dependent, "xmiID", None))
             if ends[0] in place and ends[1] in place:
-                relations.append({"head": place[ends[0]], "tail": place[ends[1]], "type": link.type, "score": None})
+                relations.append({"head": place[ends[0]], "tail": place[ends[1]], "type": link.label, "score": None})
     identity = fallback
     if cas.typesystem.contains_type(TITLE):
         titles = [one.documentTitle for one in cas.select(TITLE) if one.documentTitle]
