@@ -64,11 +64,13 @@ class Case:
     def has(self, need: str) -> bool:
         """Whether the named field is there and not blank."""
         if need == "reference":
-            return any(r.strip() for r in self.references)
+            return any(text and not text.isspace() for text in self.references)
         value = getattr(self, need, None)
         if value is None:
             value = self.extra.get(need)
-        return value is not None and str(value).strip() != ""
+        if not isinstance(value, str):
+            return value is not None
+        return value != "" and not value.isspace()
 
     def digest(self, needs: Iterable[str]) -> bytes:
         """A hash of the content that the named fields hold; two cases that agree on them share it."""

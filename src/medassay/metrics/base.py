@@ -78,27 +78,19 @@ class Metric(ABC):
 
     def score(self, cases: Sequence[Case]) -> list[Score]:
         """One score a case, same order, same length, always."""
-        scores: list[Score | None] = [self._lacking(case) for case in cases]
-        single: list[Case] = []
-        owner: list[int] = []
-        for i, case in enumerate(cases):
-            if scores[i] is not None:
-                continue
-            for one in _one_reference_each(case) if "reference" in self.needs else [case]:
-                single.append(one)
-                owner.append(i)
-        measured: dict[int, list[Score]] = {}
-        for i, score in zip(owner, self._isolated(single)):
-            measured.setdefault(i, []).append(score)
-        for i, many in measured.items():
-            scores[i] = many[0] if len(many) == 1 else self._over_references(many)
-        return [score for score in scores if score is not None]
+        needs = sorted(self.needs)
+        reasons = [_lacking(case, needs) for case in cases]
+        complete = [case for case, reason in zip(cases, reasons) if reason is None]
+        many = "reference" in self.needs and any(len(case.references) != 1 for case in complete)
+        scores = iter(self._each_reference(complete) if many else self._isolated(complete))
+        return [next(scores) if reason is None else Score.none(reason) for reason in reasons]
 
-    def _lacking(self, case: Case) -> Score | None:
-        for need in sorted(self.needs):
-            if not case.has(need):
-                return Score.none("empty candidate" if need == "candidate" else f"no {need}")
-        return None
+    def _each_reference(self, cases: Sequence[Case]) -> list[Score]:
+        """Every case against each of its references alone, then brought together."""
+        single = [one for case in cases for one in _one_reference_each(case)]
+        scores = iter(self._isolated(single))
+        each = [[next(scores) for _ in case.references] for case in cases]
+        return [many[0] if len(many) == 1 else self._over_references(many) for many in each]
 
     def _isolated(self, cases: Sequence[Case]) -> list[Score]:
         """Measure all at once; where that breaks, one by one, so that one row never loses the others."""
@@ -134,6 +126,14 @@ class Metric(ABC):
             evidence=best.evidence,
             statistics=tuple(np.mean([score.statistics for score in scored], axis=0).tolist()),
         )
+
+
+def _lacking(case: Case, needs: Sequence[str]) -> str | None:
+    """Why the case cannot be scored: the first need it lacks."""
+    for need in needs:
+        if not case.has(need):
+            return "empty candidate" if need == "candidate" else f"no {need}"
+    return None
 
 
 def _one_reference_each(case: Case) -> list[Case]:
