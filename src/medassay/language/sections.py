@@ -98,7 +98,11 @@ def headings(text: str) -> list[tuple[int, int, str, str]]:
         if start not in found and match.end() not in taken and stands:
             title = " ".join((match["a"] or match["b"]).split())
             found[start] = (start, match.end(), kinds.get(title.lower(), "other"), title)
-    return [found[start] for start in sorted(found)]
+    ordered: list[tuple[int, int, str, str]] = []
+    for start in sorted(found):
+        if not ordered or start >= ordered[-1][1]:
+            ordered.append(found[start])
+    return ordered
 
 
 def _alone(text: str, start: int, end: int) -> bool:
