@@ -6,6 +6,7 @@ ROUGE stands in `rouge`, METEOR in `meteor`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from typing import Literal
@@ -20,7 +21,14 @@ from medassay.scores import Score
 
 _ORDERS = 4
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-_ALWAYS_APART = _PUNCTUATION - {"'", "-"}
+# sacrebleu's 13a in one expression, for text without whitespace: a mark stands alone, a point or comma
+# too unless between digits, a hyphen too after a digit; runs of points and commas, entities and
+# `<skipped>` are rare and left to sacrebleu itself.
+_MARK = r"{-~\[-` -&(-+:-@/"
+_WORD_13A = re.compile(
+    rf"(?:[^{_MARK}.,-]|(?<=[0-9])[.,](?=[0-9])|(?<![0-9])-)+|[{_MARK}.,-]",
+)
+_RARE = re.compile(r"[.,]{2}|&|<skipped>|\s")
 _TOKENIZERS = ("13a", "intl", "char", "zh", "none")
 _SMOOTHING = {"exp": 0.0, "floor": 0.1, "add-k": 1.0, "none": 0.0}
 """Smoothing methods and their values in sacrebleu (Chen and Cherry, 2014)."""
@@ -35,11 +43,11 @@ def bleu_lexicon(tokenizer: str, lowercase: bool) -> Lexicon:
 
     def split(text: str) -> list[str]:
         text = text.lower() if lowercase else text
-        if tokenizer == "13a" and text[:-1].isalnum():  # most words; 13a only ever parts punctuation
-            if text[-1].isalnum():
+        if tokenizer == "13a":
+            if text.isalnum():
                 return [text]
-            if text[-1] in _ALWAYS_APART:
-                return [text[:-1], text[-1]]
+            if not _RARE.search(text):
+                return _WORD_13A.findall(text)
         words: list[str] = tokenize(text.rstrip()).split()
         return words
 
