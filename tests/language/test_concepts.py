@@ -148,6 +148,14 @@ def test_sites_share_what_contains_them() -> None:
     assert similar("necrosis", "mitoses", "finding") == 0.0
 
 
+def test_a_finding_meets_the_diagnosis_of_its_name() -> None:
+    finding, same, other = link("necrotic fat", "finding"), link("inflammation", "finding"), link("lipoma", "diagnosis")
+    diagnosis = link("inflammation", "diagnosis")
+    assert finding is not None and same is not None and other is not None and diagnosis is not None
+    assert same.id != diagnosis.id and similarity(same, diagnosis) == 1.0
+    assert similarity(same, other) == similarity(finding, other) == 0.0
+
+
 def test_ancestors_run_from_near_to_far() -> None:
     above = ancestors("MONDO:0007256")  # hepatocellular carcinoma
     assert above.index("MONDO:0004993") < above.index("MONDO:0005070")  # carcinoma before neoplasm

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import combinations
 
 from medassay.language.terminology import Terminology, terminology
-from medassay.language.terms import LATERALITY, fold, lemma, read_tsv, squeezed, words
+from medassay.language.terms import LATERALITY, fold, key, lemma, read_tsv, squeezed, words
 
 LINKED_TYPES = ("site", "diagnosis", "finding", "marker", "grade", "modifier")
 
@@ -24,7 +24,9 @@ _PARENTHESES = re.compile(r"\s*[(\[][^)\]]*[)\]]?")
 _WITHOUT = re.compile(r"(?<=\w)\s+(?:without|with no|lacking|negative for)\b.*", re.I | re.S)
 _SPLIT = re.compile(r"[,;/()\[\]:]| and | with |\s")
 _OCR = str.maketrans({"o": "0", "i": "1", "l": "1", "!": "1", "|": "1"})
-_PREFIX = re.compile(r"micro|macro|hyper|hypo|intra|inter|infra|extra|endo|ecto|exo|supra|sub|pre|post|anti|ante|un|non")
+_PREFIX = re.compile(
+    r"micro|macro|hyper|hypo|intra|inter|infra|extra|endo|ecto|exo|supra|sub|pre|post|anti|ante|un|non"
+)
 """Prefixes that turn a word's meaning: a misread word is never mended into another of these."""
 _NUMBER = re.compile(r"(no)?[0-9]+[a-z]?|[ivx]+|st[0-9]+")
 _DIGITS = re.compile(r"\D+")
@@ -78,6 +80,8 @@ def link(text: str, type: str) -> Concept | None:
     for shorter in (_PARENTHESES.sub(" ", text), _WITHOUT.sub("", text)):
         if found is None and shorter != text:
             found = _link_words(words(shorter), type)
+    if found is not None and found.name.endswith("disorder") and "dis" not in text.lower():
+        return None  # `intestinal` alone names no disorder
     if found is None or not sides:
         return found
     both = len(set(sides)) > 1 or "bilateral" in sides
@@ -295,9 +299,12 @@ def _similarity(first: str, second: str) -> float:
     a, b = store.row_of.get(first), store.row_of.get(second)
     if a is None or b is None:
         return 0.0
-    cap = _cap(store.behaviour_of(a), store.behaviour_of(b))
-    if first.partition(":")[0] == second.partition(":")[0] == "FINDING":
+    findings = [identity.startswith("FINDING:") for identity in (first, second)]
+    if all(findings):
         return _finding_similarity(store, a, b)
+    if any(findings):
+        return _across(store, *((a, second) if findings[0] else (b, first)))
+    cap = _cap(store.behaviour_of(a), store.behaviour_of(b))
     common = store.above(a) & store.above(b)
     if not common or cap == 0.0:
         return 0.0
@@ -320,6 +327,12 @@ def _cap(one: str | None, other: str | None) -> float:
     if pair & set(_BETWEEN) and pair & set(_HARMLESS):
         return 0.3
     return 1.0
+
+
+def _across(store: Terminology, finding: int, other: str) -> float:
+    """A finding and a diagnosis: reports name one lesion as either, so the finding is read as a diagnosis."""
+    row = store.find(key(store.names[finding]), "diagnosis")
+    return 0.0 if row is None else similarity(store.ids[row], other)
 
 
 def _finding_similarity(store: Terminology, a: int, b: int) -> float:
