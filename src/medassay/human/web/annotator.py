@@ -83,7 +83,14 @@ def task_state(here: RoomHere, me: Annotator, task: TaskId) -> TaskOut:
 
 @router.post(
     "/api/tasks/{task}/changes",
-    responses={**NOT_IN, 409: {"model": RefusedOut}, 413: {}, 422: {"model": MessageOut}, 429: {"model": MessageOut}},
+    responses={
+        **NOT_IN,
+        400: {"model": MessageOut},
+        409: {"model": RefusedOut},
+        413: {},
+        422: {"model": MessageOut},
+        429: {"model": MessageOut},
+    },
     response_model=TaskOut,
 )
 def save(

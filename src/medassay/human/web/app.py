@@ -74,7 +74,12 @@ def _errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def http(request: Request, error: HTTPException) -> Response:
-        texts = {404: "There is no such page.", 405: "That cannot be done here.", 413: "The request is too large."}
+        texts = {
+            400: "The request could not be read.",
+            404: "There is no such page.",
+            405: "That cannot be done here.",
+            413: "The request is too large.",
+        }
         reply = answer(request, error.status_code, texts.get(error.status_code, "That did not work."))
         for key, value in (error.headers or {}).items():
             reply.headers[key] = value
