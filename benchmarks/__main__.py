@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import commands, lexical, resampling
+from benchmarks import commands, lexical, links, resampling
 from benchmarks.figures import Figure, machine, show
 
 ALL: dict[str, tuple[str, Callable[[], Iterator[Figure]]]] = {
     "startup": ("Start-up", commands.startup),
     "lexical": (f"Lexical metrics, {lexical.PAIRS:,} pairs", lexical.run),
     "resampling": ("Bootstrap", resampling.run),
+    "links": ("Linking mentions to concepts", links.run),
     "memory": ("Memory", commands.memory),
 }
 
