@@ -1,38 +1,13 @@
-"""Held-out figures of the recipes: correlations with ties, relation F1, cross-validation folds."""
+"""Held-out figures of the recipes: agreement with an expert, F1 over sets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-
-def pearson(x: ArrayLike, y: ArrayLike) -> float:
-    """Linear correlation, −1…1."""
-    return float(np.corrcoef(np.asarray(x, float), np.asarray(y, float))[0, 1])
-
-
-def ranks(values: ArrayLike) -> NDArray[np.float64]:
-    """Ranks from 1, ties given their mean rank."""
-    array = np.asarray(values, float)
-    _, inverse, counts = np.unique(array, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    means: NDArray[np.float64] = last - (counts - 1) / 2
-    return means[inverse]
-
-
-def spearman(x: ArrayLike, y: ArrayLike) -> float:
-    """Rank correlation, −1…1."""
-    return pearson(ranks(x), ranks(y))
-
-
-def kendall(x: ArrayLike, y: ArrayLike) -> float:
-    """Kendall's tau-b, −1…1: concordant less discordant pairs, corrected for ties."""
-    a, b = np.asarray(x, float), np.asarray(y, float)
-    upper = np.triu_indices(len(a), 1)
-    da, db = np.sign(a[:, None] - a[None])[upper], np.sign(b[:, None] - b[None])[upper]
-    return float((da * db).sum() / np.sqrt((da**2).sum() * (db**2).sum()))
+from medassay.study.correlation import kendall, pearson, spearman
 
 
 def expert_figures(expert: ArrayLike, predicted: ArrayLike) -> dict[str, float]:

@@ -1,0 +1,120 @@
+"""One metric against one human column, seen three ways: over all cases, inside items, between systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from medassay.study.correlation import COEFFICIENTS, bootstrap, coefficient, interval, permutation_p, rowwise
+from medassay.study.resampling import Floats, Ints, bootstrap_sums
+from medassay.study.significance import randomisation_p
+
+_SHORT_ROW = 64
+"""Items with at most this many cases are correlated all at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """One correlation, −1…1, with its 95 % interval and two-sided p; None where these cannot be had."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+
+
+def item_level(
+    x: Floats, y: Floats, clusters: Ints, present: int, count: int, resamples: int, seed: int
+) -> tuple[dict[str, Coefficient], Floats]:
+    """Each coefficient over all cases, and Pearson on the bootstrap resamples.
+
+    clusters: of each case, 0 … count − 1, of which `present` occur.
+    """
+    out: dict[str, Coefficient] = {}
+    kept = np.full(resamples, np.nan)
+    if present < 0.8 * count:
+        # Cases of many clusters are left out: draw among those that remain, so that resamples keep their size.
+        _, clusters = np.unique(clusters, return_inverse=True)
+        count = present
+    for name in COEFFICIENTS:
+        low, high = None, None
+        if present > 1:
+            drawn = bootstrap(name, x, y, clusters, count, resamples, seed)
+            low, high = interval(drawn)
+            kept = drawn if name == "pearson" else kept
+        p = permutation_p(name, x, y, clusters, resamples, seed)
+        out[name] = Coefficient(coefficient(name)(x, y), low, high, p)
+    return out, kept
+
+
+def scale_ends(column: Floats, scale: tuple[float, float] | None) -> tuple[float, float]:
+    """The ends of the human scale."""
+    if scale is not None:
+        return scale
+    low, high = float(np.nanmin(column)), float(np.nanmax(column))
+    return (0.0, 1.0) if low >= 0.0 and high <= 1.0 else (low, high)
+
+
+def line_rmse(judged: Floats, r: float, ends: tuple[float, float]) -> float:
+    """Residual of the human score, on a 0–1 scale, about its line on the metric: sd·√(1 − r²); lower is better.
+
+    This is what HARE's table holds: its ten rows fit one sd (0.169) and their own R².
+    """
+    return float(judged.std() / (ends[1] - ends[0]) * np.sqrt(max(0.0, 1.0 - r * r)))
+
+
+def within_items(
+    x: Floats, y: Floats, items: Ints, clusters: Ints, resamples: int, seed: int
+) -> tuple[dict[str, Coefficient], int, int]:
+    """Mean over items of the correlation inside the item, interval and p over clusters of items."""
+    kept = np.flatnonzero(items >= 0)
+    if not len(kept):
+        return {}, 0, 0
+    order = kept[np.argsort(items[kept], kind="stable")]
+    _, starts, sizes = np.unique(items[order], return_index=True, return_counts=True)
+    out: dict[str, Coefficient] = {}
+    used = 0
+    for name in COEFFICIENTS:
+        values = np.full(len(sizes), np.nan)
+        for size in np.unique(sizes[sizes > 1]).tolist():
+            these = np.flatnonzero(sizes == size)
+            rows = order[starts[these][:, None] + np.arange(size)]
+            if size <= _SHORT_ROW:
+                values[these] = rowwise(name, x[rows], y[rows])
+            else:
+                values[these] = [coefficient(name)(x[row], y[row]) for row in rows]
+        has = np.isfinite(values)
+        used = int(has.sum())
+        if used < 2:
+            return {}, used, len(sizes) - used
+        _, place = np.unique(clusters[order[starts[has]]], return_inverse=True)
+        sums = np.stack([np.bincount(place, values[has]), np.bincount(place).astype(float)], axis=1)
+        drawn = bootstrap_sums(sums, resamples, seed)
+        low, high = interval(drawn[:, 0] / drawn[:, 1]) if len(sums) > 1 else (None, None)
+        p = randomisation_p(sums[:, :1], max(resamples, 1000), seed)[0][0]
+        out[name] = Coefficient(float(values[has].mean()), low, high, p)
+    return out, used, len(sizes) - used
+
+
+def between_systems(x: Floats, y: Floats, systems: Ints, seed: int) -> tuple[dict[str, Coefficient], int]:
+    """Correlation of the systems' means, with p over all orders of the systems (10,000 of them at most)."""
+    named = systems >= 0
+    found, place = np.unique(systems[named], return_inverse=True)
+    if len(found) < 3:
+        return {}, len(found)
+    counts = np.bincount(place)
+    a, b = np.bincount(place, x[named]) / counts, np.bincount(place, y[named]) / counts
+    if len(found) <= 7:
+        orders = np.array(list(permutations(range(len(found)))))
+    else:
+        orders = np.random.default_rng(seed).permuted(np.tile(np.arange(len(found)), (10_000, 1)), axis=1)
+        orders[0] = np.arange(len(found))
+    out = {}
+    for name in COEFFICIENTS:
+        value = coefficient(name)(a, b)
+        if np.isfinite(value):
+            drawn = rowwise(name, np.broadcast_to(a, orders.shape), b[orders])
+            out[name] = Coefficient(value, p=float((np.abs(drawn) >= abs(value) - 1e-9).mean()))
+    return out, len(found)

@@ -1,0 +1,374 @@
+"""Do the metrics agree with people? Correlations of score columns with human columns.
+
+Three views of one table: over all cases (`item level`), inside each item (the systems' candidates for one
+reference, averaged over items), and between systems (their means). Signs are as measured; `expected` says
+which sign agreement has, from the direction of the metric and of the human column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from medassay.errors import MedassayError, UnknownName, nearest
+from medassay.study.correlation import interval, pearson
+from medassay.study.levels import Coefficient, between_systems, item_level, line_rmse, scale_ends, within_items
+from medassay.study.resampling import Floats, Ints, merged
+from medassay.study.rivals import Rival, rivals
+from medassay.study.scorefile import ScoreTable
+
+FEWEST = 5
+"""Cases below which no correlation is given."""
+
+_Drawn = tuple[Ints, Floats]
+"""Which cases were drawn from, and a coefficient on each resample."""
+
+_LESS_IS_BETTER = ("hallucinat", "omission", "omitted", "error", "incorrect", "edit", "distance", "missing", "wrong")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One metric against one human column.
+
+    reason: why it is not assessed; everything below is then empty.
+    expected: +1 where both have the same direction, −1 where a good score means a low human number.
+    n, missing: cases with both numbers, and cases with only one or none.
+    item: by coefficient, over all cases. r2, rmse: Pearson squared, and the root mean squared error of the
+        human score (scaled to 0–1) about its least-squares line on the metric, as HARE reports them.
+    within: mean over items of the correlation inside the item; items, idle: how many have one, and how many
+        have not (a single case, or no variation).
+    system: correlation of the systems' means; systems: how many there are.
+    """
+
+    metric: str
+    human: str
+    expected: int
+    n: int
+    missing: int
+    clusters: int
+    reason: str | None = None
+    item: Mapping[str, Coefficient] = field(default_factory=dict)
+    r2: float | None = None
+    rmse: float | None = None
+    within: Mapping[str, Coefficient] = field(default_factory=dict)
+    items: int = 0
+    idle: int = 0
+    system: Mapping[str, Coefficient] = field(default_factory=dict)
+    systems: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateScore:
+    """The papers' aggregate of a metric: ¼(2 r_F1 − r_H − r_O), −1…1, higher is better; Pearson, item level."""
+
+    metric: str
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Validation:
+    """A whole study.
+
+    metrics, humans: the columns, in order; higher: whether higher is better, by column.
+    agreements: metric by metric for each human column; aggregates, rivals: where they were asked for.
+    columns: the numbers of the cases that count, for scatter plots; systems_of: each case's system, or −1.
+    notes: what a reader must know: exclusions, directions taken, how resampling went.
+    """
+
+    metrics: tuple[str, ...]
+    humans: tuple[str, ...]
+    higher: Mapping[str, bool]
+    agreements: tuple[Agreement, ...]
+    aggregates: tuple[AggregateScore, ...]
+    aggregate_of: tuple[str, ...]
+    rivals: tuple[Rival, ...]
+    coefficient: str
+    signatures: Mapping[str, str]
+    columns: Mapping[str, Floats]
+    systems_of: Ints
+    system_names: tuple[str, ...]
+    above: float | None
+    notes: tuple[str, ...]
+
+    def of(self, metric: str, human: str) -> Agreement:
+        """One cell of the study."""
+        return next(a for a in self.agreements if (a.metric, a.human) == (metric, human))
+
+
+def validate(
+    scores: ScoreTable,
+    humans: Sequence[str],
+    *,
+    metrics: Sequence[str] | None = None,
+    above: float | None = None,
+    lower: Sequence[str] = (),
+    higher: Sequence[str] = (),
+    scale: tuple[float, float] | None = None,
+    item: str | None = None,
+    by: str = "system",
+    cluster: str = "reference",
+    aggregate: Sequence[str] | None = None,
+    coefficient: str = "pearson",
+    resamples: int = 1000,
+    seed: int = 1,
+) -> Validation:
+    """Correlate every metric with every human column.
+
+    above: only cases whose human score is greater count (HARE leaves out the zeros); None keeps all.
+    lower, higher: columns, human or metric, of which less or more is better, where that is not known.
+    scale: the ends of the human scale, for RMSE; by default 0 and 1 where all values lie between, else the
+        least and the largest value found, excluded cases included.
+    item: the column whose rows belong together, for the view inside items; by default `id` where ids repeat,
+        else `reference_key`. by: the column of systems. cluster: what is resampled together.
+    aggregate: the columns of factual F1, hallucination and omission; found by name where None.
+    coefficient: `pearson` or `spearman`, for the tests between metrics and the heat map.
+    """
+    if resamples < 1:
+        raise MedassayError(f"resamples must be 1 or more, not {resamples}")
+    if coefficient not in ("pearson", "spearman"):
+        raise UnknownName(f"coefficient '{coefficient}': use pearson or spearman")
+    if not humans:
+        raise MedassayError("no human column named; say which with --human")
+    study = _Study(scores, tuple(dict.fromkeys(humans)), metrics, lower, higher, item, by, cluster, seed)
+    agreements: list[Agreement] = []
+    boots: dict[tuple[str, str], _Drawn | None] = {}
+    for human in study.humans:
+        judged = study.judged(human, above)
+        for metric in study.metrics:
+            made, boot = _agreement(study, metric, human, judged, scale, resamples, seed)
+            agreements.append(made)
+            boots[metric, human] = boot
+    three = _three(study.humans, aggregate)
+    contests = [r for human in study.humans for r in _contests(study, human, above, coefficient, seed)]
+    return Validation(
+        metrics=study.metrics,
+        humans=study.humans,
+        higher=study.better,
+        agreements=tuple(agreements),
+        aggregates=tuple(_aggregates(study, agreements, boots, three)),
+        aggregate_of=three,
+        rivals=tuple(contests),
+        coefficient=coefficient,
+        signatures={m: scores.signatures[m] for m in study.metrics if m in scores.signatures},
+        columns={**{h: study.judged(h, above) for h in study.humans}, **{m: study.column(m) for m in study.metrics}},
+        systems_of=study.system_of,
+        system_names=study.system_names,
+        above=above,
+        notes=tuple(_notes(study, agreements, above, scale, resamples, seed)),
+    )
+
+
+class _Study:
+    """The columns of one study, found and checked."""
+
+    def __init__(
+        self,
+        scores: ScoreTable,
+        humans: tuple[str, ...],
+        metrics: Sequence[str] | None,
+        lower: Sequence[str],
+        higher: Sequence[str],
+        item: str | None,
+        by: str,
+        cluster: str,
+        seed: int,
+    ) -> None:
+        self.scores = scores
+        self.humans = humans
+        for human in humans:
+            scores.numbers(human)
+        self.metrics = tuple(metrics) if metrics else tuple(m for m in scores.metrics if m not in {*humans, by, item})
+        if not self.metrics:
+            raise MedassayError(f"{scores.name}: no metric to validate; name some with --metrics")
+        for name in (*lower, *higher):
+            if name not in (known := (*self.metrics, *humans)):
+                raise UnknownName(f"direction of '{name}': neither a metric nor a human column{nearest(name, known)}")
+        self.assumed: list[str] = []
+        self.better = {name: self._higher(name, lower, higher) for name in (*self.metrics, *humans)}
+        self.item_name, self.items = self._items(item)
+        self.by = by
+        labels = scores.labels(by) if by in scores.columns else None
+        self.system_of: Ints = labels.codes if labels else np.full(len(scores), -1)
+        self.system_names = labels.names if labels else ()
+        self.cluster_name, raw = self._clusters(cluster)
+        self.clusters = merged(raw, seed)
+        self.cluster_count = int(self.clusters.max()) + 1
+        self._columns: dict[str, Floats] = {}
+
+    def _higher(self, name: str, lower: Sequence[str], higher: Sequence[str]) -> bool:
+        if name in lower or name in higher:
+            return name in higher
+        known = self.scores.direction(name) if name in self.metrics else None
+        if known is not None:
+            return known
+        self.assumed.append(name)
+        return name in self.metrics or not any(word in name.lower() for word in _LESS_IS_BETTER)
+
+    def column(self, name: str) -> Floats:
+        if name not in self._columns:
+            self._columns[name] = self.scores.numbers(name)
+        return self._columns[name]
+
+    def judged(self, human: str, above: float | None) -> Floats:
+        """The human column, NaN where a case is left out."""
+        values = self.column(human)
+        return values if above is None else np.where(values > above, values, np.nan)
+
+    def _items(self, item: str | None) -> tuple[str | None, Ints]:
+        for name in [item] if item else ["id", "reference_key"]:
+            if item or name in self.scores.columns:
+                labels = self.scores.labels(name)
+                if item or len(labels.names) < int((labels.codes >= 0).sum()):
+                    return name, labels.codes
+        return None, np.full(len(self.scores), -1)
+
+    def _clusters(self, cluster: str) -> tuple[str, Ints]:
+        alone: Ints = np.arange(len(self.scores), dtype=np.int64)
+        name = cluster
+        if cluster == "reference":
+            name = "reference_key" if "reference_key" in self.scores.columns else self.item_name or "none"
+        if name == "none":
+            return "case", alone
+        codes = self.scores.labels(name).codes
+        own = np.where(codes >= 0, codes, len(codes) + int(codes.max(initial=0)) + 1 + alone)
+        _, numbers = np.unique(own, return_inverse=True)
+        return "same reference" if name == "reference_key" else f"column '{name}'", numbers.astype(np.int64)
+
+
+def _agreement(
+    study: _Study,
+    metric: str,
+    human: str,
+    judged: Floats,
+    scale: tuple[float, float] | None,
+    resamples: int,
+    seed: int,
+) -> tuple[Agreement, _Drawn | None]:
+    """One cell, and Pearson on the bootstrap resamples (for the aggregate)."""
+    values = study.column(metric)
+    rows = np.flatnonzero(np.isfinite(values) & np.isfinite(judged))
+    counted = int(np.isfinite(judged).sum())
+    x, y, clusters = values[rows], judged[rows], study.clusters[rows]
+    base = Agreement(
+        metric=metric,
+        human=human,
+        expected=1 if study.better[metric] == study.better[human] else -1,
+        n=len(rows),
+        missing=counted - len(rows),
+        clusters=len(np.unique(clusters)),
+        reason=_not_assessed(metric, human, x, y),
+    )
+    if base.reason:
+        return base, None
+    whole, pearson_boot = item_level(x, y, clusters, base.clusters, study.cluster_count, resamples, seed)
+    r = whole["pearson"].value
+    within, items, idle = within_items(x, y, study.items[rows], study.clusters[rows], resamples, seed)
+    system, systems = between_systems(x, y, study.system_of[rows], seed)
+    made = Agreement(
+        **{name: getattr(base, name) for name in ("metric", "human", "expected", "n", "missing", "clusters")},
+        item=whole,
+        r2=r * r,
+        rmse=line_rmse(y, r, scale_ends(study.column(human), scale)),
+        within=within,
+        items=items,
+        idle=idle,
+        system=system,
+        systems=systems,
+    )
+    return made, (rows, pearson_boot)
+
+
+def _not_assessed(metric: str, human: str, x: Floats, y: Floats) -> str | None:
+    if len(x) < FEWEST:
+        return f"{len(x)} cases have both; {FEWEST} are the fewest"
+    for name, column in ((metric, x), (human, y)):
+        if np.isnan(pearson(column, np.arange(len(column)))) or float(np.ptp(column)) == 0.0:
+            return f"'{name}' is the same on every case"
+    return None
+
+
+def _three(humans: Sequence[str], aggregate: Sequence[str] | None) -> tuple[str, ...]:
+    """The columns of factual F1, hallucination and omission: those named, or those whose names say so."""
+    if aggregate:
+        missing = [name for name in aggregate if name not in humans]
+        if len(aggregate) != 3 or missing:
+            raise UnknownName(
+                f"--aggregate needs three of the human columns (F1, hallucination, omission), found "
+                f"'{','.join(aggregate)}'{nearest(missing[0], humans) if missing else ''}"
+            )
+        return tuple(aggregate)
+    found = [next((h for h in humans if word in h.lower()), None) for word in ("f1", "halluc", "omi")]
+    return tuple(h for h in found if h is not None) if all(found) else ()
+
+
+def _aggregates(
+    study: _Study,
+    agreements: Sequence[Agreement],
+    boots: Mapping[tuple[str, str], _Drawn | None],
+    three: tuple[str, ...],
+) -> list[AggregateScore]:
+    out: list[AggregateScore] = []
+    cells = {(a.metric, a.human): a for a in agreements}
+    for metric in study.metrics if three else ():
+        parts = [cells[metric, human] for human in three]
+        if any(part.reason for part in parts):
+            continue
+        sign = 1.0 if study.better[metric] else -1.0
+        weights = sign * np.array([0.5, -0.25, -0.25])
+        drawn = [boot for human in three if (boot := boots[metric, human]) is not None]
+        low, high = None, None
+        # Only on the same cases are the three resampled together.
+        if len(drawn) == 3 and all(np.array_equal(rows, drawn[0][0]) for rows, _ in drawn):
+            low, high = interval(weights @ np.stack([boot for _, boot in drawn]))
+        value = float(weights @ np.array([part.item["pearson"].value for part in parts]))
+        out.append(AggregateScore(metric, value, low, high))
+    return out
+
+
+def _contests(study: _Study, human: str, above: float | None, coefficient: str, seed: int) -> list[Rival]:
+    turned = study.judged(human, above) * (1.0 if study.better[human] else -1.0)
+    columns = {m: study.column(m) * (1.0 if study.better[m] else -1.0) for m in study.metrics}
+    return rivals(human, turned, columns, study.clusters, rank=coefficient == "spearman", seed=seed)
+
+
+def _notes(
+    study: _Study,
+    agreements: Sequence[Agreement],
+    above: float | None,
+    scale: tuple[float, float] | None,
+    resamples: int,
+    seed: int,
+) -> list[str]:
+    notes = []
+    for human in study.humans:
+        column = study.column(human)
+        judged, zeros = int(np.isfinite(column).sum()), int((column == 0).sum())
+        if above is not None:
+            kept = int((column > above).sum())
+            notes.append(f"{human}: only scores above {above:g} count, {kept:,} of {judged:,} cases.")
+        elif zeros:
+            notes.append(
+                f"{human}: all {judged:,} judged cases count, {zeros:,} of them 0 (--above 0 leaves those out)."
+            )
+        low, high = scale_ends(column, scale) if judged else (0.0, 1.0)
+        if (low, high) != (0.0, 1.0):
+            notes.append(f"{human}: scaled from {low:g}…{high:g} to 0–1 for RMSE (--scale names other ends).")
+    less = [name for name in (*study.metrics, *study.humans) if not study.better[name]]
+    if less:
+        notes.append(f"Lower is better: {', '.join(less)}; a good metric's correlation then changes its sign.")
+    if study.assumed:
+        notes.append(f"Direction taken from the name, or as higher is better: {', '.join(study.assumed)}.")
+    missing = max((a.missing for a in agreements), default=0)
+    if missing:
+        notes.append(f"Up to {missing:,} judged cases are unscored by a metric and left out there.")
+    notes.append(
+        f"Intervals: {resamples:,} bootstrap resamples by {study.cluster_name} ({study.cluster_count:,} clusters); "
+        f"p: {resamples:,} permutations of the same clusters; seed {seed}."
+    )
+    if study.item_name is None:
+        notes.append("No column repeats, so nothing says which cases are one item: no view inside items (--item).")
+    return notes
