@@ -313,9 +313,10 @@ def _similarity(first: str, second: str) -> float:
     lin = 2.0 * shared / (store.information(a) + store.information(b))
     if nearest in (a, b):
         return min(cap, 0.95, lin) if shared > 0.12 else 0.0
-    # Two cancers, or two organs of one body part, share nothing that a reader would credit.
-    least = 0.55 if first.startswith(("UBERON", "SITE")) else 0.22
-    return min(cap, 0.6 * lin) if shared > least else 0.0
+    # Two cancers share nothing that a reader would credit, nor do two sites unless they are of one organ.
+    sites = first.startswith(("UBERON", "SITE"))
+    credited = bool(common & store.organs) if sites else shared > 0.22
+    return min(cap, 0.6 * lin) if credited else 0.0
 
 
 def _cap(one: str | None, other: str | None) -> float:

@@ -45,6 +45,7 @@ class Terminology:
     group: dict[int, str] = field(default_factory=dict)
     row_of: dict[str, int] = field(default_factory=dict)
     vocabulary: dict[str, list[str]] = field(default_factory=dict)
+    organs: set[int] = field(default_factory=set)
     _above: dict[int, frozenset[int]] = field(default_factory=dict)
 
     def find(self, form: str, kind: str) -> int | None:
@@ -162,6 +163,8 @@ def _add_parents(store: Terminology, pending: Iterable[tuple[int, str, list[str]
                 raise LookupError(f"parent '{name}' of '{store.names[row]}' is in no lexicon")
             if parent != row and row not in store.above(parent):
                 found.append(parent)
+                if letter == "S":
+                    store.organs.add(parent)  # sites.tsv names organs as parents, and nothing broader
         store._above.clear()
         old = store.parents.get(row, ())
         store.parents[row] = old + tuple(parent for parent in found if parent not in old)
