@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from medassay.cases import Case
 from medassay.metrics.base import Metric
@@ -26,7 +27,7 @@ class Expert(Metric):
     parts = ("low", "high")
     bounds = (0.0, 5.0)
 
-    def __init__(self, *, models: str = "embedded", references: str = "best") -> None:
+    def __init__(self, *, models: str = "embedded", references: Literal["best", "mean"] = "best") -> None:
         super().__init__(references=references)
         from medassay.models import load
 

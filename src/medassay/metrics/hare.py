@@ -8,7 +8,7 @@ right, what is missed, what is invented, what is contradicted? (`metrics/hare_cl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -97,9 +97,7 @@ class Hare(Metric):
 
     def _kept(self, report: Report) -> tuple[list[str], set[Triple]]:
         """The entities (HARE's five types) and relation triples on the wanted side of the threshold."""
-        chosen = {
-            i for i, e in enumerate(report.entities) if e.type in HARE_TYPES and self._passes(e.score)
-        }
+        chosen = {i for i, e in enumerate(report.entities) if e.type in HARE_TYPES and self._passes(e.score)}
         triples = {
             (report.entities[r.head].text.lower(), report.entities[r.tail].text.lower(), r.type)
             for r in report.relations
@@ -169,11 +167,3 @@ def unreadable(case: Case) -> str | None:
         if found:
             return f"{side} {found}"
     return None
-
-
-def evidence_of(report: Report) -> list[dict[str, Any]]:
-    """A report's entities as evidence items."""
-    return [
-        {"start": e.start, "end": e.end, "type": e.type, "assertion": e.assertion, "status": "unmatched"}
-        for e in report.entities
-    ]

@@ -18,6 +18,8 @@ from medassay.errors import MedassayError, UnknownName, nearest
 from medassay.metrics.base import Metric, Part
 
 BUILT_IN: dict[str, str] = {
+    "hare": "medassay.metrics.hare:Hare",
+    "expert": "medassay.metrics.expert:Expert",
     "rouge1": "medassay.metrics.rouge:Rouge1",
     "rouge2": "medassay.metrics.rouge:Rouge2",
     "rougeL": "medassay.metrics.rouge:RougeL",

@@ -1,0 +1,105 @@
+"""The report graph: what a report says, as entities with assertions and concepts, joined by relations.
+
+`read_reports` is the one way from text to graph; every metric that looks at content goes through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medassay.language.assertion import settle
+from medassay.language.concepts import Concept, link
+from medassay.language.sections import Section, sections
+from medassay.models import load
+from medassay.models.base import Reading, Span
+
+READ_AT_ONCE = 64
+"""Texts read together: enough to fill batches, few enough that entity and relation pass share states."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A typed span of a report: characters [start, end) of the text as given.
+
+    assertion: present, absent or possible. score: the reader's confidence, 0–1.
+    concept: what it is linked to, or None.
+    """
+
+    start: int
+    end: int
+    text: str
+    type: str
+    assertion: str
+    score: float
+    concept: Concept | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As in the extract file."""
+        return {
+            "start": self.start,
+            "end": self.end,
+            "text": self.text,
+            "type": self.type,
+            "assertion": self.assertion,
+            "score": round(self.score, 4),
+            "concept": self.concept.to_json() if self.concept else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Head and tail are indices into the report's entities."""
+
+    head: int
+    tail: int
+    type: str
+    score: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As in the extract file."""
+        return {"head": self.head, "tail": self.tail, "type": self.type, "score": round(self.score, 4)}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report that has been read."""
+
+    text: str
+    entities: tuple[Entity, ...]
+    relations: tuple[Relation, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As in the extract file."""
+        return {
+            "text": self.text,
+            "entities": [entity.to_json() for entity in self.entities],
+            "relations": [relation.to_json() for relation in self.relations],
+        }
+
+    def sections(self) -> list[Section]:
+        """The report cut at its headings; `sections.section_at` tells which one an entity stands in."""
+        return sections(self.text)
+
+
+def read_reports(texts: Sequence[str], models: str = "embedded") -> list[Report]:
+    """Read each distinct text once; the reports come in the order of the texts."""
+    distinct = list(dict.fromkeys(texts))
+    ner, relations = load("ner", models), load("re", models)
+    read: dict[str, Report] = {}
+    for start in range(0, len(distinct), READ_AT_ONCE):
+        some = distinct[start : start + READ_AT_ONCE]
+        spans = ner.spans(some)
+        for text, found, reading in zip(some, spans, relations.read(some, spans)):
+            read[text] = _report(text, found, reading)
+    return [read[text] for text in texts]
+
+
+def _report(text: str, spans: Sequence[Span], reading: Reading) -> Report:
+    assertions = settle(text, spans, reading)
+    entities = tuple(
+        Entity(s.start, s.end, text[s.start : s.end], s.type, assertion, s.score, link(text[s.start : s.end], s.type))
+        for s, assertion in zip(spans, assertions)
+    )
+    return Report(text, entities, tuple(Relation(k.head, k.tail, k.type, k.score) for k in reading.links))
