@@ -153,7 +153,7 @@ def _add_list(store: Terminology, file: str, letter: str, pending: list[tuple[in
 
 
 def _add_parents(store: Terminology, pending: Iterable[tuple[int, str, list[str]]]) -> None:
-    """Parents are given by name; a leaf of ours counts as a descendant of what stands above it."""
+    """Parents are given by name; what a term has below it is counted anew where our terms join in."""
     for row, letter, names in pending:
         found = []
         for name in names:
@@ -169,10 +169,15 @@ def _add_parents(store: Terminology, pending: Iterable[tuple[int, str, list[str]
         old = store.parents.get(row, ())
         store.parents[row] = old + tuple(parent for parent in found if parent not in old)
     store._above.clear()
+    theirs = [identity.startswith(("MONDO", "UBERON")) for identity in store.ids]
+    counted = list(store.below)
     for row, _, _ in pending:
-        if not store.ids[row].startswith(("MONDO", "UBERON")):
-            for ancestor in store.above(row):
-                store.below[ancestor] += ancestor != row
+        for ancestor in store.above(row) - {row}:
+            # The ontologies' own counts stand; a term of ours counts itself, and what theirs bring under ours.
+            if not theirs[row]:
+                store.below[ancestor] += 1
+            elif not theirs[ancestor]:
+                store.below[ancestor] += 1 + counted[row]
     for form in store.index:
         store.vocabulary.setdefault(form[0], []).append(form[1:])
 
