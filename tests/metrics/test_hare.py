@@ -1,0 +1,153 @@
+"""HARE's arithmetic by hand, on reports whose entities are given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from medassay.cases import make_cases
+from medassay.errors import MedassayError
+from medassay.language.alignment import align
+from medassay.language.concepts import link
+from medassay.language.graph import Entity, Relation, Report
+from medassay.metrics.hare import Hare, entity_scores, harmonic, triple_f1
+from medassay.metrics.hare_clinical import Weights, score_pairs
+
+
+def report(text: str, *marks: tuple[str, str, str], relations: tuple[tuple[int, int], ...] = ()) -> Report:
+    """A report with entities given as (words, type, assertion)."""
+    entities = []
+    for words, kind, assertion in marks:
+        start = text.index(words)
+        entities.append(Entity(start, start + len(words), words, kind, assertion, 1.0, link(words, kind)))
+    kinds = [mark[1] for mark in marks]
+    joined = tuple(Relation(h, t, f"{kinds[h]}_{kinds[t]}", 1.0) for h, t in relations)
+    return Report(text, tuple(entities), joined)
+
+
+class OneHot:
+    """An encoder for which different words have nothing in common."""
+
+    name = "one-hot/align"
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        return np.eye(len(texts), max(len(texts), 1), dtype=np.float32)
+
+
+REFERENCE = report(
+    "Left kidney: clear cell renal cell carcinoma, Fuhrman grade 2, no necrosis. CD10 positive.",
+    ("Left kidney", "site", "present"),
+    ("clear cell renal cell carcinoma", "diagnosis", "present"),
+    ("Fuhrman grade 2", "grade", "present"),
+    ("necrosis", "finding", "absent"),
+    ("CD10", "marker", "present"),
+    ("positive", "modifier", "present"),
+    relations=((1, 2), (4, 5)),
+)
+
+
+def clinical(candidate: Report, **weights: float) -> float:
+    score = score_pairs([(REFERENCE, candidate)], OneHot(), evidence=True, weights=Weights(**weights))[0]
+    assert score.value is not None
+    return score.value
+
+
+def test_entity_scores_are_means_of_best_cosines() -> None:
+    # rows: reference; best per row 0.9, 0.5 → recall 0.7; best per column 0.9, 0.5, 0.1 → precision 0.5
+    cosines = np.array([[0.9, 0.2, 0.1], [0.3, 0.5, 0.0]], dtype=np.float32)
+    assert entity_scores(cosines) == pytest.approx((0.5, 0.7, 2 * 0.5 * 0.7 / 1.2))
+
+
+def test_triple_f1_counts_shared_triples() -> None:
+    a = {("er", "positive", "marker_modifier"), ("pr", "negative", "marker_modifier")}
+    assert triple_f1(a, {("er", "positive", "marker_modifier")}) == pytest.approx(2 / 3)
+    assert triple_f1(a, set()) == 0.0
+    assert harmonic(0.0, 1.0) == 0.0
+
+
+def test_a_copy_is_perfect() -> None:
+    assert clinical(REFERENCE) == 1.0
+
+
+def test_an_absence_and_a_conflict_differ() -> None:
+    marks = [(e.text, e.type, e.assertion) for e in REFERENCE.entities]
+    omitted = report(REFERENCE.text, *[m for m in marks if m[0] != "necrosis"], relations=((1, 2), (3, 4)))
+    negated = report(
+        REFERENCE.text,
+        *[(words, kind, "present" if words == "necrosis" else how) for words, kind, how in marks],
+        relations=((1, 2), (4, 5)),
+    )
+    assert clinical(negated) < clinical(omitted) < 1.0
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "reason"),
+    [
+        ("Left kidney", "Right kidney", "another side"),
+        ("Fuhrman grade 2", "Fuhrman grade 4", "another value"),
+    ],
+)
+def test_what_is_said_otherwise_is_contradicted(was: str, becomes: str, reason: str) -> None:
+    text = REFERENCE.text.replace(was, becomes)
+    marks = [(e.text.replace(was, becomes), e.type, e.assertion) for e in REFERENCE.entities]
+    candidate = report(text, *marks, relations=((1, 2), (4, 5)))
+    score = score_pairs([(REFERENCE, candidate)], OneHot(), evidence=True)[0]
+    assert score.parts["contradicted"] == 1
+    assert [link.get("note") for link in score.evidence["links"] if link["verdict"] == "contradicted"] == [reason]
+    assert score.value is not None and score.value < 1
+
+
+def test_a_broad_diagnosis_is_broadly_right() -> None:
+    def with_diagnosis(words: str) -> Report:
+        return report(f"Kidney: {words}.", ("Kidney", "site", "present"), (words, "diagnosis", "present"))
+
+    reference = with_diagnosis("clear cell renal cell carcinoma")
+    scored = score_pairs(
+        [(reference, with_diagnosis(w)) for w in ("clear cell renal cell carcinoma", "renal cell carcinoma", "lipoma")],
+        OneHot(),
+        evidence=False,
+    )
+    exact, broad, wrong = (score.parts["diagnosis_recall"] for score in scored)
+    assert exact == 1.0 > broad > wrong == 0.0
+
+
+def test_synonyms_meet_without_sharing_a_word() -> None:
+    left = report("HER-2/neu positive", ("HER-2/neu", "marker", "present"))
+    right = report("c-erbB-2 positive", ("c-erbB-2", "marker", "present"))
+    vectors = {"her-2/neu": np.array([1, 0], np.float32), "c-erbb-2": np.array([0, 1], np.float32)}
+    assert [m.verdict for m in align(left, right, vectors).meetings] == ["matched"]
+
+
+def test_one_mention_meets_at_most_one() -> None:
+    left = report("carcinoma", ("carcinoma", "diagnosis", "present"))
+    text = "carcinoma, carcinoma"
+    twice = Report(
+        text,
+        tuple(Entity(s, s + 9, "carcinoma", "diagnosis", "present", 1.0, link("carcinoma", "diagnosis")) for s in (0, 11)),
+        (),
+    )
+    alignment = align(left, twice, {"carcinoma": np.array([1.0], np.float32)})
+    assert len(alignment.meetings) == 1 and len(alignment.invented) == 1
+
+
+def test_no_entities_is_a_reason_never_a_zero() -> None:
+    empty = report("See above.")
+    for pair in ((empty, REFERENCE), (REFERENCE, empty)):
+        score = score_pairs([pair], OneHot(), evidence=False)[0]
+        assert score.value is None and "no entities found" in (score.unscored or "")
+
+
+def test_settings_are_checked_and_signed() -> None:
+    with pytest.raises(MedassayError, match="mode"):
+        Hare(mode="other")  # type: ignore[arg-type]
+    assert "mode:paper" in Hare(mode="paper", total="mean").signature
+    assert Hare(mode="paper").signature != Hare(mode="paper", threshold=None).signature
+
+
+def test_embedded_models_see_the_difference() -> None:
+    reference = "Right breast, excision: invasive ductal carcinoma, grade 2. No lymphovascular invasion. ER positive."
+    wrong = "Right breast, excision: fibroadenoma. Lymphovascular invasion is present. ER negative."
+    cases = make_cases([reference, wrong], [reference, reference])
+    copy, other = Hare().score(cases)
+    assert copy.value == pytest.approx(1.0)
+    assert other.value is not None and other.value < 0.7
