@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -39,6 +40,8 @@ Metrics = Annotated[str, typer.Option(help="Comma-separated; `medassay metrics` 
 Map = Annotated[str, typer.Option("--map", help="Other column names: candidate=generated,reference=gt.")]
 Format = Annotated[str | None, typer.Option(help="csv, tsv, jsonl or parquet, where the name does not say.")]
 Seed = Annotated[int, typer.Option(help="Seed of the resampling.")]
+Models = Annotated[str, typer.Option(help="embedded, paper, or a folder or file of models.")]
+Strict = Annotated[bool, typer.Option(help="Stop at the first row with a problem.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -62,7 +65,7 @@ def start(
 def score(
     cases: Cases,
     metrics: Metrics = "",
-    models: Annotated[str, typer.Option(help="embedded, paper, or a folder or file of models.")] = "embedded",
+    models: Models = "embedded",
     out: Annotated[Path | None, typer.Option(help="Scores file: .csv, .tsv, .jsonl or .parquet.")] = None,
     report: Annotated[Path | None, typer.Option(help="Report page to write (.html).")] = None,
     map_: Map = "",
@@ -72,7 +75,7 @@ def score(
     cluster: Annotated[str, typer.Option(help="Resample by reference, none, or a column.")] = "reference",
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples; 0 for no intervals.")] = 1000,
     seed: Seed = 1,
-    strict: Annotated[bool, typer.Option(help="Stop at the first row with a problem.")] = False,
+    strict: Strict = False,
     store: Annotated[Path | None, typer.Option(help="Lasting store of results, shared by runs.")] = None,
     no_store: Annotated[bool, typer.Option("--no-store", help="Keep nothing for a later resume.")] = False,
 ) -> None:
@@ -104,11 +107,31 @@ def score(
     for path, what in ((out, "scores"), (report, "report")):
         if path is not None:
             say(f"{what} written to {path}")
-    for problem in outcome.problems[:_SHOWN]:
-        say(f"{cases}, {problem}")
-    if len(outcome.problems) > _SHOWN:
-        say(f"… and {len(outcome.problems) - _SHOWN} more rows with problems")
+    _say_problems(cases, outcome.problems)
     raise typer.Exit(1 if outcome.problems else 0)
+
+
+@app.command()
+def extract(
+    cases: Cases,
+    column: Annotated[str, typer.Option(help="Column whose text is read.")] = "candidate",
+    out: Annotated[Path | None, typer.Option(help="JSON lines to write; default: standard output.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Page that shows what was read (.html).")] = None,
+    map_: Map = "",
+    format: Format = None,
+    models: Models = "embedded",
+    strict: Strict = False,
+) -> None:
+    """Entities, relations, assertions and concepts of every report, as JSON lines and as a page."""
+    from medassay.language.extract import Extraction
+
+    job = Extraction(cases, column, _mapping(map_), format, out, html, models, strict)
+    problems = job.run()
+    for path, what in ((out, "extract"), (html, "page")):
+        if path is not None:
+            say(f"{what} of {job.count:,} reports written to {path}")
+    _say_problems(cases, problems)
+    raise typer.Exit(1 if problems else 0)
 
 
 @app.command()
@@ -161,6 +184,13 @@ def demo(
     from medassay.examples import run_demo
 
     raise typer.Exit(run_demo(out))
+
+
+def _say_problems(cases: str, problems: Sequence[str]) -> None:
+    for problem in problems[:_SHOWN]:
+        say(f"{cases}, {problem}")
+    if len(problems) > _SHOWN:
+        say(f"… and {len(problems) - _SHOWN} more rows with problems")
 
 
 def _mapping(text: str) -> dict[str, str]:
