@@ -1,0 +1,407 @@
+"""The annotation pages in a real browser: Debian's Chromium, headless, from the link to the export."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the human room needs the extra 'serve'")
+webdriver = pytest.importorskip("selenium.webdriver", reason="needs the extra browser (selenium)")
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromium-driver"),
+]
+
+HOSTILE = '<script>window.hacked=1</script><img src=x onerror="window.hacked=1"><svg onload="window.hacked=1">'
+ROWS = [
+    (
+        "c1",
+        "alpha",
+        "A 61-year-old man 😀 on lisinopril for blood pressure.",
+        "Man, 61, lisinopril.",
+        "He is 61. " * 60,
+    ),
+    ("c1", "beta", f"A woman {HOSTILE} with asthma.", "Man, 61, lisinopril.", "He is 61. " * 60),
+    ("c2", "alpha", "Appendix removed today.", f"Appendicectomy. {HOSTILE}", f"Op note. {HOSTILE}"),
+    ("c2", "beta", "Gallbladder removed.", f"Appendicectomy. {HOSTILE}", f"Op note. {HOSTILE}"),
+]
+OPTIONS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-background-networking "
+    "--disable-component-update --disable-sync --no-first-run"
+)
+
+
+@pytest.fixture(scope="module")
+def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Any]]:
+    """Two browsers with profiles of their own: two devices."""
+    made = []
+    for number in range(2):
+        options = webdriver.ChromeOptions()
+        options.binary_location = CHROMIUM
+        for option in [*OPTIONS.split(), f"--user-data-dir={tmp_path_factory.mktemp(f'profile{number}')}"]:
+            options.add_argument(option)
+        made.append(webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER)))
+    yield made
+    for driver in made:
+        driver.quit()
+
+
+class Served:
+    """A running server, in a thread of this process."""
+
+    def __init__(self, app: Any) -> None:
+        import uvicorn
+
+        self.app, self.room = app, app.state.room
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        self.server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", access_log=False))
+        self.thread = threading.Thread(target=self.server.run, daemon=True)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.02)
+
+    def link(self, name: str) -> str:
+        access = self.room.access
+        return f"{self.url}/enter/{access.coordinator_link() if name == 'coordinator' else access.link(name, 0)}"
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self.thread.join(10)
+        self.room.store.close()
+
+
+@pytest.fixture
+def serve(make_study) -> Iterator[Callable[..., Served]]:
+    from medassay.human.web.app import create_app
+
+    running: list[Served] = []
+
+    def start(rows: list[tuple[str, ...]] | None = None, **settings: Any) -> Served:
+        running.append(Served(create_app(make_study(rows or ROWS, **{"training": False, **settings}))))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.stop()
+
+
+class Page:
+    """A browser window, in the words of the tests."""
+
+    def __init__(self, driver: Any, url: str, width: int = 1366, height: int = 900) -> None:
+        self.driver = driver
+        driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+        self.size(width, height)
+        driver.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
+        driver.get(url)
+
+    def size(self, width: int, height: int) -> None:
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+    def js(self, script: str, *arguments: Any) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def one(self, css: str) -> Any:
+        self.until(lambda: self.driver.find_elements("css selector", css), css)
+        return self.driver.find_element("css selector", css)
+
+    def text(self, css: str) -> str:
+        return str(self.one(css).get_property("innerText"))
+
+    def value(self, css: str) -> str:
+        return str(self.one(css).get_property("value"))
+
+    def until(self, true: Callable[[], Any], what: str = "") -> None:
+        for _ in range(400):
+            if true():
+                return
+            time.sleep(0.03)
+        raise AssertionError(f"did not come true: {what}")
+
+    def ready(self) -> None:
+        self.until(lambda: self.js("return document.body.dataset.ready === 'yes'"), "page ready")
+
+    def saved(self) -> None:
+        self.until(lambda: self.text("#saved-text") == "Saved", "saved")
+
+    def leaves(self, address: str) -> None:
+        self.until(lambda: self.js("return location.pathname") != address, "next page")
+
+    def click(self, css: str) -> None:
+        element = self.one(css)
+        self.js("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.driver.switch_to.active_element.send_keys(key)
+
+    def type(self, css: str, text: str) -> None:
+        element = self.one(css)
+        self.js("arguments[0].scrollIntoView({block: 'center'}); arguments[0].focus(); arguments[0].select()", element)
+        element.send_keys(text)
+
+    def select(self, css: str, start: int, end: int) -> None:
+        """Select characters (UTF-16) of a text as a mouse would, and wait for the small menu."""
+        self.js(
+            """const node = arguments[0]; const walk = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+            const range = document.createRange(); let at = 0, set = false;
+            for (let t = walk.nextNode(); t; t = walk.nextNode()) {
+              if (!set && arguments[1] < at + t.length) { range.setStart(t, arguments[1] - at); set = true; }
+              if (arguments[2] <= at + t.length) { range.setEnd(t, arguments[2] - at); break; }
+              at += t.length; }
+            node.scrollIntoView({block: 'center'});
+            getSelection().removeAllRanges(); getSelection().addRange(range);""",
+            self.one(css), start, end,
+        )  # fmt: skip
+        self.until(lambda: self.js("return !document.getElementById('palette').hidden"), "palette")
+
+    def answer(self, slot: str, r: int, g: int, rg: int, c: int) -> None:
+        self.type("#q-case-R", str(r))
+        for name, value in (("G", g), ("RG", rg), ("C", c)):
+            self.type(f"#q-{slot}-{name}", str(value))
+        self.click(f"#panel-{slot} .choice-field input")
+
+
+def keys() -> Any:
+    from selenium.webdriver.common.keys import Keys
+
+    return Keys
+
+
+def open_task(driver: Any, served: Served, name: str = "anna") -> Page:
+    page = Page(driver, served.link(name))
+    page.click("#go-on")
+    page.ready()
+    return page
+
+
+def test_the_whole_flow_from_link_to_export(drivers, serve):
+    served = serve()
+    first, second = drivers
+    for name, factor in (("anna", 1), ("ben", 2), ("chi", 1)):
+        page = Page(first, served.link(name))
+        page.click("#go-on")
+        for _ in range(2):
+            page.ready()
+            for slot in "12":
+                if slot == "2":
+                    page.click("#next-text")
+                # Texts come in another order for everybody; the verdict goes by the text.
+                base = 3 + [row[2] for row in ROWS].index(page.text(f"#candidate-{slot}"))
+                page.answer(slot, 6 * factor, base * factor, (base - 2) * factor, base * factor)
+            page.saved()
+            address = page.js("return location.pathname")
+            page.click("#finish")
+            page.leaves(address)
+        assert "All 2 tasks are finished" in page.text(".lead")
+    boss = Page(second, served.link("coordinator"))
+    assert boss.text("table").count("2 of 2") == 3
+    row = "return [...document.querySelectorAll('#agreement tr')].find(r => r.innerText.startsWith(arguments[0]))"
+    alpha = f"{row}.querySelector('.main').innerText"
+    assert float(boss.js(alpha, "precision")) == 1.0
+    assert float(boss.js(alpha, "Facts in this text")) < 0.6
+    exported = boss.js("return fetch('/coordinator/export?what=texts').then(r => r.text())")
+    assert exported.splitlines()[0].startswith("id,system,candidate,reference,source,R,G,RG,C,coherence,precision")
+    assert "c1,alpha" in exported and exported.count("\nc") == 4
+
+
+def test_highlighting_counts_live_ticks_undo_and_resume_on_another_device(drivers, serve):
+    served = serve([ROWS[0]])
+    page = open_task(drivers[0], served)
+    raw = page.js("return document.getElementById('candidate-1').textContent")
+    start = raw.index("lisinopril") + 1  # Python counts 😀 as one, the browser as two
+    page.select("#candidate-1", start + 2, start + 5)
+    page.click("#palette button")
+    page.until(lambda: page.value("#q-1-G") == "1", "the count follows the highlight")
+    assert page.text("#chips-1 .said") == "lisinopril", "whole words are taken"
+    page.click("#chips-1 input[type=checkbox]")
+    page.until(lambda: page.value("#q-1-RG") == "1" and page.value("#q-1-C") == "0", "the tick counts")
+    page.select("#reference", 0, 8)
+    page.press(keys().ENTER)
+    page.until(lambda: page.value("#q-case-R") == "1", "reference fact")
+    page.type("#comment-1", "as I see it")
+    page.js("document.activeElement.blur()")
+    page.saved()
+    stored = next(t for t in served.room.store.tasks("anna") if not t.training)
+    mark = next(m for m in stored.state["marks"] if m["kind"] == "fact")
+    assert ROWS[0][2][mark["start"] : mark["end"]] == "lisinopril", "offsets are characters on the server"
+
+    other = open_task(drivers[1], served)
+    assert other.value("#q-1-G") == "1" and other.value("#comment-1") == "as I see it"
+    other.js("document.activeElement.blur()")
+    other.type("#q-1-G", "5")
+    other.saved()
+    page.js("window.dispatchEvent(new Event('focus'))")
+    page.until(lambda: page.value("#q-1-G") == "5", "the first device catches up")
+    page.click("#undo")
+    page.until(lambda: page.value("#q-1-G") == "1", "undone")
+    page.click("#redo")
+    page.until(lambda: page.value("#q-1-G") == "5", "redone")
+
+
+def test_a_task_by_keyboard_alone(drivers, serve):
+    served = serve([("c1", "a", "Man on lisinopril.", "A man takes lisinopril.", "He takes lisinopril.")])
+    page = open_task(drivers[0], served)
+    k = keys()
+    page.press("r", k.ARROW_RIGHT, k.SHIFT + k.ARROW_RIGHT + k.NULL, k.ENTER)
+    page.until(lambda: page.value("#q-case-R") == "1", "first fact")
+    assert page.text("#chips-reference .said") == "A man"
+    page.press(k.END, k.SHIFT + k.ARROW_LEFT + k.NULL, k.ENTER)
+    page.until(lambda: page.value("#q-case-R") == "2", "second fact")
+    page.press("t", k.ARROW_RIGHT, k.ENTER)
+    page.until(lambda: page.value("#q-1-G") == "1", "fact of the text")
+    page.press(k.TAB, k.SPACE)
+    page.until(lambda: page.value("#q-1-RG") == "1", "ticked")
+    page.press(k.TAB, k.SPACE)
+    page.until(lambda: page.value("#q-1-C") == "1", "ticked too")
+    page.press("a", k.ARROW_UP)
+    page.until(lambda: page.value("#q-1-G") == "2", "one more")
+    page.press(k.TAB, k.TAB, k.TAB)
+    for _ in range(8):
+        if page.js("return document.activeElement.type") == "radio":
+            break
+        page.press(k.TAB)
+    page.press(k.SPACE)
+    page.saved()
+    page.press(k.ESCAPE, "f")
+    page.until(lambda: "/tasks/" not in page.js("return location.pathname"), "finished")
+    page.press("?")
+
+
+def test_what_is_missing_is_shown_and_reachable(drivers, serve):
+    page = open_task(drivers[0], serve())
+    page.click("#finish")
+    page.until(lambda: "Before this task can be finished" in page.text("#notice"), "notice")
+    page.click("#notice li:nth-child(2) button")
+    assert page.js("return document.activeElement.id") == "q-1-G"
+    page.type("#q-1-G", "2")
+    page.type("#q-1-RG", "4")
+    page.until(lambda: "More than" in page.text("#h-1-RG"), "a count that cannot be is said at once")
+
+
+def test_no_connection_means_not_saved_and_nothing_lost(drivers, serve):
+    served = serve()
+    page = open_task(drivers[0], served)
+    conditions = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    page.driver.execute_cdp_cmd("Network.enable", {})
+    page.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
+    page.type("#q-case-R", "7")
+    page.until(lambda: "Not saved yet" in page.text("#saved-text"), "visibly not saved")
+    assert page.js("return Object.keys(localStorage).filter(k => k.includes(':') && !k.endsWith('keys')).length") == 1
+    page.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {**conditions, "offline": False})
+    page.js("window.dispatchEvent(new Event('online'))")
+    page.saved()
+    states = [task.state["answers"] for task in served.room.store.tasks("anna")]
+    assert {"case": {"R": 7}} in states
+    assert page.js("return Object.keys(localStorage).filter(k => k.includes(':') && !k.endsWith('keys')).length") == 0
+
+
+def test_changes_left_in_the_browser_are_sent_at_the_next_visit(drivers, serve):
+    served = serve()
+    page = open_task(drivers[0], served)
+    task = page.js("return JSON.parse(document.getElementById('data').textContent).task")
+    event = '[{"id":"left-over-1","active_ms":5,"change":{"kind":"set","slot":"case","question":"R","value":9}}]'
+    page.js("localStorage.setItem(`medassay:${arguments[0]}:old`, arguments[1])", task, event)
+    page.driver.refresh()
+    page.ready()
+    page.until(lambda: page.value("#q-case-R") == "9", "taken up again")
+    page.saved()
+    assert [e.id for e in served.room.store.events(task)] == ["left-over-1"]
+
+
+def test_hostile_texts_never_run(drivers, serve):
+    served = serve()
+    page = open_task(drivers[0], served)
+    for number in range(2):
+        if number:
+            page.driver.get(served.url + page.js("return document.querySelector('#task-before, #task-after').pathname"))
+            page.ready()
+        for slot in "12":
+            page.js(f"document.getElementById('tab-{slot}').click()")
+            page.select(f"#candidate-{slot}", 0, 12)
+            page.click("#palette button")
+        page.type("#comment-2", HOSTILE)
+        page.js("document.activeElement.blur()")
+        page.saved()
+        assert page.js("return window.hacked") is None
+        assert page.js("return document.querySelectorAll('.text script, .text img, .text svg').length") == 0
+    assert HOSTILE in page.js("return document.body.textContent")
+    boss = Page(drivers[1], served.link("coordinator"))
+    for unit in served.room.store.units():
+        for item in unit.items:
+            from medassay.human.web.coordinator import _key
+
+            boss.driver.get(f"{served.url}/coordinator/texts/{_key(unit.case_id, item.system)}")
+            assert boss.js("return window.hacked") is None
+            assert boss.js("return document.querySelectorAll('main script, main img, main svg').length") == 0
+
+
+CONTRAST = """
+const parse = (c) => { const m = c.match(/[\\d.]+/g).map(Number); return [m[0], m[1], m[2], m[3] ?? 1]; };
+const over = (f, b) => [0, 1, 2].map((i) => f[i] * f[3] + b[i] * (1 - f[3]));
+const linear = (v) => (v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+const light = (c) => { const [r, g, b] = c.map((v) => linear(v / 255));
+  return .2126 * r + .7152 * g + .0722 * b; };
+const page = matchMedia('(prefers-color-scheme: dark)').matches ? [18, 18, 18] : [255, 255, 255];
+const back = (e) => { const chain = [];
+  for (let n = e; n; n = n.parentElement) chain.unshift(parse(getComputedStyle(n).backgroundColor));
+  return chain.reduce((b, c) => over(c, b), page); };
+const poor = [];
+for (const e of document.querySelectorAll('body *')) {
+  if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) || !e.getClientRects().length) continue;
+  if (e.closest('[hidden], .hidden, script, noscript, :disabled, .skip')) continue;
+  let opacity = 1; for (let n = e; n; n = n.parentElement) opacity *= Number(getComputedStyle(n).opacity);
+  const b = back(e), f = parse(getComputedStyle(e).color); f[3] *= opacity;
+  const [x, y] = [light(over(f, b)), light(b)].sort((p, q) => q - p);
+  const ratio = (x + .05) / (y + .05);
+  if (ratio < 4.5) poor.push(`${e.tagName}.${e.className} “${e.textContent.trim().slice(0, 30)}” ${ratio.toFixed(2)}`);
+}
+return poor;
+"""
+NAMES = """
+return [...document.querySelectorAll('input:not([type=hidden]), textarea, select, button, a')]
+  .filter((e) => e.getClientRects().length)
+  .filter((e) => !(e.labels?.length || e.getAttribute('aria-label') || e.textContent.trim()))
+  .map((e) => e.outerHTML.slice(0, 120));
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast_labels_and_widths(drivers, serve, scheme):
+    served = serve(training=True)
+    driver = drivers[0]
+    emulated = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", emulated)
+    page = Page(driver, served.link("anna"))
+    task = page.one("#go-on").get_property("pathname")
+    boss = served.link("coordinator")
+    for address in ("/tasks", task, "/", boss.removeprefix(served.url), "/coordinator", "/coordinator/texts"):
+        driver.get(served.url + address)
+        if address == task:
+            page.ready()
+            page.js("document.getElementById('guide').open = false")
+            page.select("#candidate-1", 0, 12)
+            page.press(keys().ENTER)
+            page.saved()
+            page.click("#finish")
+            page.until(lambda: not page.js("return document.getElementById('notice').hidden"), "notice")
+        assert page.js(CONTRAST) == [], f"{address} in {scheme}: contrast below 4.5"
+        assert page.js(NAMES) == [], f"{address}: controls without a name"
+        for width in (1366, 1024, 820, 768, 390):
+            page.size(width, 900)
+            wide = page.js("return document.documentElement.scrollWidth")
+            assert wide <= width, f"{address} at {width} px is {wide} px wide"
+        page.size(1366, 900)
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
