@@ -251,6 +251,22 @@ def test_highlighting_counts_live_ticks_undo_and_resume_on_another_device(driver
     page.until(lambda: page.value("#q-1-G") == "5", "redone")
 
 
+def test_a_selection_survives_what_comes_in_meanwhile(drivers, serve):
+    from medassay.human.store import NewEvent
+
+    served = serve([ROWS[0]])
+    page = open_task(drivers[0], served)
+    page.select("#candidate-1", 0, 12)
+    task = served.room.store.tasks("anna")[0].id
+    change = NewEvent("from-elsewhere", "set", {"slot": "case", "question": "R", "value": 3})
+    served.room.store.append(task, "anna", change)
+    page.js("window.dispatchEvent(new Event('focus'))")
+    page.until(lambda: page.value("#q-case-R") == "3", "the other window's change")
+    assert page.js("return getSelection().toString()") == ROWS[0][2][:12]
+    page.press(keys().ENTER)
+    page.until(lambda: page.value("#q-1-G") == "1", "highlighted")
+
+
 def test_a_task_by_keyboard_alone(drivers, serve):
     served = serve([("c1", "a", "Man on lisinopril.", "A man takes lisinopril.", "He takes lisinopril.")])
     page = open_task(drivers[0], served)

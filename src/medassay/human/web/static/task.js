@@ -147,6 +147,9 @@ function drawChips(list, view) {
   if (!view) return;
   const focus = list.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
   const own = [...view.marks].sort((a, b) => a.start - b.start || a.end - b.end);
+  const key = JSON.stringify([state.done, own.map((m) => [m.id, m.flags])]);
+  if (list.dataset.shown === key) return;
+  list.dataset.shown = key;
   list.replaceChildren(...own.map((mark) => chip(mark, view)));
   if (focus) [...list.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === focus)?.focus();
 }

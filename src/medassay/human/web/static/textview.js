@@ -13,6 +13,7 @@ export class TextView {
     this.words = [...this.raw.matchAll(WORD)].map((m) => [m.index, m.index + m[0].length]);
     this.cursor = null; // [anchor, focus]: indices of words
     this.marks = [];
+    this.shown = "[]";
     this.onSelect = onSelect;
     element.addEventListener("keydown", (event) => this.key(event));
     element.addEventListener("blur", () => { if (this.cursor && !this.keep) { this.cursor = null; this.draw(); } });
@@ -22,10 +23,13 @@ export class TextView {
   toUnits(point) { return this.wide ? Array.from(this.raw).slice(0, point).join("").length : point; }
   excerpt(mark) { return this.raw.slice(this.toUnits(mark.start), this.toUnits(mark.end)); }
 
+  // Draws anew only where something changed: drawing would take away what somebody is just selecting.
   show(marks, classOf) {
+    const key = JSON.stringify(marks.map((m) => [m.id, m.start, m.end, classOf(m)]));
     this.marks = marks;
-    this.classOf = classOf || this.classOf;
-    this.draw();
+    this.classOf = classOf;
+    if (key !== this.shown) this.draw();
+    this.shown = key;
   }
 
   draw() {
