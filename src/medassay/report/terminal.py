@@ -78,19 +78,21 @@ def p_value(p: float | None) -> str:
     return "–" if p is None else "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def _interval(low: float | None, high: float | None) -> str:
+def interval_text(low: float | None, high: float | None) -> str:
+    """`[low, high]`, or a dash where there is none."""
     if low is None or high is None:
         return "–"
     scale = max(abs(low), abs(high))
     return f"[{number(low, scale)}, {number(high, scale)}]"
 
 
-def _arrow(higher_is_better: bool) -> str:
+def arrow(higher_is_better: bool) -> str:
+    """Which way is better."""
     return "↑" if higher_is_better else "↓"
 
 
 @dataclass(frozen=True)
-class _Column:
+class Column:
     """A column of a table; `keep` 0 is never left out, the highest is left out first."""
 
     header: str
@@ -108,7 +110,7 @@ class _Column:
         return min(self.width, _FOLDED) if self.fold else self.width
 
 
-def _print_table(console: Console, columns: Sequence[_Column], rules: Sequence[int] = ()) -> None:
+def print_table(console: Console, columns: Sequence[Column], rules: Sequence[int] = ()) -> None:
     """Print as many columns as fit; a line is drawn below the rows numbered in `rules`."""
     natural, least = (sum(width) + _GAP * len(columns) for width in zip(*((c.width, c.least) for c in columns)))
     room = console.width if console.is_terminal else max(least, min(natural, _PIPED))
@@ -134,38 +136,39 @@ def _print_table(console: Console, columns: Sequence[_Column], rules: Sequence[i
         console.print(Text(_stripped(stream)), soft_wrap=True)
     hidden = [column.header for column in columns if column not in kept]
     if hidden:
-        _note(console, f"Too narrow to show: {', '.join(hidden)}.")
+        note(console, f"Too narrow to show: {', '.join(hidden)}.")
 
 
-def _note(console: Console, text: str) -> None:
+def note(console: Console, text: str) -> None:
+    """A faint line below a table."""
     console.print(Text(text, style="dim"), soft_wrap=not console.is_terminal)
 
 
 def print_summary(console: Console, aggregates: Sequence[Aggregate]) -> None:
     """The summary table: one row a metric, or one a metric and group where there are several groups."""
     if not aggregates:
-        _note(console, "Nothing to summarise.")
+        note(console, "Nothing to summarise.")
         return
     grouped = len({row.group for row in aggregates}) > 1
     starts = [i for i, row in enumerate(aggregates) if i == 0 or row.metric != aggregates[i - 1].metric]
     names = [
-        f"{shown(row.metric)} {_arrow(row.higher_is_better)}" if i in starts else "" for i, row in enumerate(aggregates)
+        f"{shown(row.metric)} {arrow(row.higher_is_better)}" if i in starts else "" for i, row in enumerate(aggregates)
     ]
-    columns = [_Column("metric", names, justify="left", fold=True)]
+    columns = [Column("metric", names, justify="left", fold=True)]
     if grouped:
         groups = ["–" if row.group is None else shown(row.group) for row in aggregates]
-        columns.append(_Column("group", groups, justify="left", fold=True))
+        columns.append(Column("group", groups, justify="left", fold=True))
     columns += [
-        _Column("value", [number(row.value) for row in aggregates]),
-        _Column("95 % interval", [_interval(row.low, row.high) for row in aggregates], keep=1),
-        _Column("median", [number(row.median, row.value) for row in aggregates], keep=4),
-        _Column("sd", [number(row.sd, row.value) for row in aggregates], keep=3),
-        _Column("n", [f"{row.n:,}" for row in aggregates], keep=2),
+        Column("value", [number(row.value) for row in aggregates]),
+        Column("95 % interval", [interval_text(row.low, row.high) for row in aggregates], keep=1),
+        Column("median", [number(row.median, row.value) for row in aggregates], keep=4),
+        Column("sd", [number(row.sd, row.value) for row in aggregates], keep=3),
+        Column("n", [f"{row.n:,}" for row in aggregates], keep=2),
     ]
     if any(row.unscored for row in aggregates):
-        columns.append(_Column("unscored", [f"{row.unscored:,}" for row in aggregates]))
-    _print_table(console, columns, rules=[start - 1 for start in starts[1:]] if grouped else [])
-    _note(console, _legend({row.higher_is_better for row in aggregates}))
+        columns.append(Column("unscored", [f"{row.unscored:,}" for row in aggregates]))
+    print_table(console, columns, rules=[start - 1 for start in starts[1:]] if grouped else [])
+    note(console, _legend({row.higher_is_better for row in aggregates}))
 
 
 def _legend(directions: set[bool]) -> str:
@@ -203,11 +206,11 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
         for metric in comparison.metrics:
             _print_matrix(console, comparison, metric)
             console.print()
-        _note(console, f"▲ row better than column, ▼ worse, = no difference shown ({_level(comparison)}).")
+        note(console, f"▲ row better than column, ▼ worse, = no difference shown ({_level(comparison)}).")
     console.print()
     _print_pairs(console, comparison)
-    for note in comparison.notes:
-        _note(console, shown(note, 400))
+    for remark in comparison.notes:
+        note(console, shown(remark, 400))
 
 
 def _level(comparison: Comparison) -> str:
@@ -221,16 +224,16 @@ def _print_duel(console: Console, comparison: Comparison) -> None:
     labels = [_metric_label(comparison, pair.metric) for pair in pairs]
     better = [shown(pair.better) if pair.better is not None else "no difference shown" for pair in pairs]
     columns = [
-        _Column("metric", labels, justify="left", fold=True),
-        _Column(shown(first, 20), [number(pair.mean_first) for pair in pairs]),
-        _Column(shown(second, 20), [number(pair.mean_second) for pair in pairs]),
-        _Column(f"better ({_level(comparison)})", better, justify="left", fold=True),
+        Column("metric", labels, justify="left", fold=True),
+        Column(shown(first, 20), [number(pair.mean_first) for pair in pairs]),
+        Column(shown(second, 20), [number(pair.mean_second) for pair in pairs]),
+        Column(f"better ({_level(comparison)})", better, justify="left", fold=True),
     ]
-    _print_table(console, columns)
+    print_table(console, columns)
 
 
 def _metric_label(comparison: Comparison, metric: str) -> str:
-    return f"{shown(metric)} {_arrow(comparison.higher_is_better[metric])}"
+    return f"{shown(metric)} {arrow(comparison.higher_is_better[metric])}"
 
 
 def _print_matrix(console: Console, comparison: Comparison, metric: str) -> None:
@@ -247,14 +250,14 @@ def _print_matrix(console: Console, comparison: Comparison, metric: str) -> None
         reverse=comparison.higher_is_better[metric],
     )
     columns = [
-        _Column("", [str(i) for i in range(1, len(ranked) + 1)]),
-        _Column(_metric_label(comparison, metric), [shown(s) for s in ranked], justify="left", fold=True),
-        _Column("mean", [number(means[system]) for system in ranked]),
+        Column("", [str(i) for i in range(1, len(ranked) + 1)]),
+        Column(_metric_label(comparison, metric), [shown(s) for s in ranked], justify="left", fold=True),
+        Column("mean", [number(means[system]) for system in ranked]),
     ]
     for i, column in enumerate(ranked):
         cells = ["" if row == column else _mark(better.get((row, column)), row) for row in ranked]
-        columns.append(_Column(str(i + 1), cells, keep=i + 1, justify="center"))
-    _print_table(console, columns)
+        columns.append(Column(str(i + 1), cells, keep=i + 1, justify="center"))
+    print_table(console, columns)
 
 
 def _mark(better: str | None, row: str) -> str:
@@ -265,25 +268,25 @@ def _print_pairs(console: Console, comparison: Comparison) -> None:
     pairs = comparison.pairs
     starts = [i for i, pair in enumerate(pairs) if i == 0 or pair.metric != pairs[i - 1].metric]
     columns = [
-        _Column(
+        Column(
             "metric",
             [_metric_label(comparison, pair.metric) if i in starts else "" for i, pair in enumerate(pairs)],
             justify="left",
             fold=True,
         ),
-        _Column("pair", [f"{shown(p.first)} − {shown(p.second)}" for p in pairs], justify="left", fold=True),
-        _Column("difference", [number(pair.difference) for pair in pairs]),
-        _Column("95 % interval", [_interval(pair.low, pair.high) for pair in pairs], keep=2),
-        _Column("p", [p_value(pair.p) for pair in pairs], keep=3),
-        _Column("p Holm", [p_value(pair.p_holm) for pair in pairs], keep=1),
-        _Column("p bootstrap", [p_value(pair.p_bootstrap) for pair in pairs], keep=8),
-        _Column("d_z", [_effect(pair.d_z) for pair in pairs], keep=5),
-        _Column("Cliff", [_effect(pair.cliff) for pair in pairs], keep=7),
-        _Column("win/tie/loss %", [_shares(pair) for pair in pairs], keep=6),
-        _Column("items", [f"{pair.n:,}" for pair in pairs], keep=4),
+        Column("pair", [f"{shown(p.first)} − {shown(p.second)}" for p in pairs], justify="left", fold=True),
+        Column("difference", [number(pair.difference) for pair in pairs]),
+        Column("95 % interval", [interval_text(pair.low, pair.high) for pair in pairs], keep=2),
+        Column("p", [p_value(pair.p) for pair in pairs], keep=3),
+        Column("p Holm", [p_value(pair.p_holm) for pair in pairs], keep=1),
+        Column("p bootstrap", [p_value(pair.p_bootstrap) for pair in pairs], keep=8),
+        Column("d_z", [_effect(pair.d_z) for pair in pairs], keep=5),
+        Column("Cliff", [_effect(pair.cliff) for pair in pairs], keep=7),
+        Column("win/tie/loss %", [_shares(pair) for pair in pairs], keep=6),
+        Column("items", [f"{pair.n:,}" for pair in pairs], keep=4),
     ]
     rules = [start - 1 for start in starts[1:]] if len(starts) < len(pairs) else []
-    _print_table(console, columns, rules=rules)
+    print_table(console, columns, rules=rules)
 
 
 def _effect(value: float | None) -> str:
@@ -299,15 +302,15 @@ def _shares(pair: Pair) -> str:
 def print_metric_list(console: Console, metrics: Sequence[tuple[str, type[Metric]]]) -> None:
     """All metrics: range, direction, needs and where each is defined."""
     columns = [
-        _Column("metric", [shown(name) for name, _ in metrics], justify="left"),
-        _Column("", [_arrow(metric.higher_is_better) for _, metric in metrics]),
-        _Column("range", [_range(metric) for _, metric in metrics], keep=2, justify="left"),
-        _Column("needs", [_needs(metric) for _, metric in metrics], keep=1, justify="left", fold=True),
-        _Column("what it measures", [metric.summary for _, metric in metrics], justify="left", fold=True),
-        _Column("defined in", [metric.defined for _, metric in metrics], keep=3, justify="left", fold=True),
+        Column("metric", [shown(name) for name, _ in metrics], justify="left"),
+        Column("", [arrow(metric.higher_is_better) for _, metric in metrics]),
+        Column("range", [_range(metric) for _, metric in metrics], keep=2, justify="left"),
+        Column("needs", [_needs(metric) for _, metric in metrics], keep=1, justify="left", fold=True),
+        Column("what it measures", [metric.summary for _, metric in metrics], justify="left", fold=True),
+        Column("defined in", [metric.defined for _, metric in metrics], keep=3, justify="left", fold=True),
     ]
-    _print_table(console, columns)
-    _note(console, _legend({True, False}) + " `medassay metrics NAME` prints a metric's card.")
+    print_table(console, columns)
+    note(console, _legend({True, False}) + " `medassay metrics NAME` prints a metric's card.")
 
 
 def print_metric_card(console: Console, name: str, metric: type[Metric]) -> None:

@@ -118,3 +118,18 @@ def between_systems(x: Floats, y: Floats, systems: Ints, seed: int) -> tuple[dic
             drawn = rowwise(name, np.broadcast_to(a, orders.shape), b[orders])
             out[name] = Coefficient(value, p=float((np.abs(drawn) >= abs(value) - 1e-9).mean()))
     return out, len(found)
+
+
+def line_band(x: Floats, y: Floats, clusters: Ints, at: Floats, resamples: int, seed: int) -> tuple[Floats, Floats]:
+    """The least-squares line of y on x between its 95 % bootstrap bounds, over clusters, at the points `at`."""
+    _, place = np.unique(clusters, return_inverse=True)
+    middle = float(x.mean())
+    terms = (np.ones_like(x), x - middle, y, (x - middle) ** 2, (x - middle) * y)
+    sums = np.stack([np.bincount(place, term).astype(np.float64) for term in terms], axis=1)
+    n, sx, sy, sxx, sxy = bootstrap_sums(sums, resamples, seed).T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        slope = (sxy - sx * sy / n) / (sxx - sx * sx / n)
+        lines = (sy / n)[:, None] + slope[:, None] * ((at - middle)[None] - (sx / n)[:, None])
+    kept = lines[np.isfinite(lines).all(axis=1)]
+    low, high = np.percentile(kept, [2.5, 97.5], axis=0)
+    return low, high

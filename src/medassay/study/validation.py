@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from medassay.errors import MedassayError, UnknownName, nearest
-from medassay.study.correlation import interval, pearson
+from medassay.study.correlation import COEFFICIENTS, interval, pearson
 from medassay.study.levels import Coefficient, between_systems, item_level, line_rmse, scale_ends, within_items
 from medassay.study.resampling import Floats, Ints, merged
 from medassay.study.rivals import Rival, rivals
@@ -22,6 +22,7 @@ from medassay.study.scorefile import ScoreTable
 FEWEST = 5
 """Cases below which no correlation is given."""
 
+_NONE = Coefficient(float("nan"))
 _Drawn = tuple[Ints, Floats]
 """Which cases were drawn from, and a coefficient on each resample."""
 
@@ -75,7 +76,8 @@ class Validation:
 
     metrics, humans: the columns, in order; higher: whether higher is better, by column.
     agreements: metric by metric for each human column; aggregates, rivals: where they were asked for.
-    columns: the numbers of the cases that count, for scatter plots; systems_of: each case's system, or −1.
+    columns: the numbers of the cases that count, for scatter plots; systems_of: each case's system, or −1;
+        clusters: what was resampled together.
     notes: what a reader must know: exclusions, directions taken, how resampling went.
     """
 
@@ -90,6 +92,7 @@ class Validation:
     signatures: Mapping[str, str]
     columns: Mapping[str, Floats]
     systems_of: Ints
+    clusters: Ints
     system_names: tuple[str, ...]
     above: float | None
     notes: tuple[str, ...]
@@ -97,6 +100,22 @@ class Validation:
     def of(self, metric: str, human: str) -> Agreement:
         """One cell of the study."""
         return next(a for a in self.agreements if (a.metric, a.human) == (metric, human))
+
+    def rows(self) -> list[dict[str, str | float | int | None]]:
+        """One flat record a metric and human column, for a file."""
+        out: list[dict[str, str | float | int | None]] = []
+        for one in self.agreements:
+            record: dict[str, str | float | int | None] = {"metric": one.metric, "human": one.human}
+            record |= {"expected_sign": one.expected, "n": one.n, "missing": one.missing, "clusters": one.clusters}
+            for level, found in (("", one.item), ("within.", one.within), ("system.", one.system)):
+                for name in COEFFICIENTS:
+                    c = found.get(name, _NONE)
+                    record |= {f"{level}{name}": None if c is _NONE else c.value, f"{level}{name}.p": c.p}
+                    if level != "system.":
+                        record |= {f"{level}{name}.low": c.low, f"{level}{name}.high": c.high}
+            record |= {"r2": one.r2, "rmse": one.rmse, "items": one.items, "systems": one.systems}
+            out.append({**record, "not_assessed": one.reason})
+        return out
 
 
 def validate(
@@ -156,6 +175,7 @@ def validate(
         signatures={m: scores.signatures[m] for m in study.metrics if m in scores.signatures},
         columns={**{h: study.judged(h, above) for h in study.humans}, **{m: study.column(m) for m in study.metrics}},
         systems_of=study.system_of,
+        clusters=study.clusters,
         system_names=study.system_names,
         above=above,
         notes=tuple(_notes(study, agreements, above, scale, resamples, seed)),
@@ -343,20 +363,19 @@ def _notes(
     resamples: int,
     seed: int,
 ) -> list[str]:
-    notes = []
+    notes, zeros = [], []
     for human in study.humans:
         column = study.column(human)
-        judged, zeros = int(np.isfinite(column).sum()), int((column == 0).sum())
+        judged = int(np.isfinite(column).sum())
         if above is not None:
-            kept = int((column > above).sum())
-            notes.append(f"{human}: only scores above {above:g} count, {kept:,} of {judged:,} cases.")
-        elif zeros:
-            notes.append(
-                f"{human}: all {judged:,} judged cases count, {zeros:,} of them 0 (--above 0 leaves those out)."
-            )
+            notes.append(f"{human}: only scores above {above:g} count, {int((column > above).sum()):,} of {judged:,}.")
+        elif (column == 0).any():
+            zeros.append(f"{human} {int((column == 0).sum()):,} of {judged:,}")
         low, high = scale_ends(column, scale) if judged else (0.0, 1.0)
         if (low, high) != (0.0, 1.0):
             notes.append(f"{human}: scaled from {low:g}…{high:g} to 0–1 for RMSE (--scale names other ends).")
+    if zeros:
+        notes.append(f"Human scores of 0 count (--above 0 leaves them out): {', '.join(zeros)}.")
     less = [name for name in (*study.metrics, *study.humans) if not study.better[name]]
     if less:
         notes.append(f"Lower is better: {', '.join(less)}; a good metric's correlation then changes its sign.")

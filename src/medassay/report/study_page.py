@@ -1,0 +1,76 @@
+"""The page of a study: sections without cases, in the looks of the report page and under the same policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from medassay import __version__
+from medassay.errors import InputError
+from medassay.report.page import _asset, _hash, _section
+from medassay.report.sections import Section
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+{styles}
+</head>
+<body>
+<header class="top"><div><h1>{title}</h1><p class="facts-line">{facts}</p></div></header>
+<nav aria-label="Sections">{nav}</nav>
+<main>
+{sections}</main>
+<footer><p>For research and quality assurance, not for clinical decisions.</p></footer>
+</body>
+</html>
+"""
+
+
+def study_html(title: str, facts: Sequence[str], sections: Sequence[Section]) -> str:
+    """The whole page; no script, no network, nothing but the style sheets inside it."""
+    styles = [_asset("page.css"), *dict.fromkeys(section.style for section in sections if section.style)]
+    policy = f"default-src 'none'; style-src {' '.join(map(_hash, styles))}; base-uri 'none'; form-action 'none'"
+    return _PAGE.format(
+        policy=policy,
+        title=escape(title),
+        facts=" · ".join(escape(fact) for fact in [*facts, f"medassay {__version__}"]),
+        styles="".join(f"<style>{style}</style>" for style in styles),
+        nav="".join(f'<a href="#{section.name}">{escape(section.title)}</a>' for section in sections),
+        sections="".join(_section(section) for section in sections),
+    )
+
+
+def write_study(path: Path, title: str, facts: Sequence[str], sections: Sequence[Section]) -> None:
+    """Write the page; it appears under its name only when it is whole."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(study_html(title, facts, sections), encoding="utf-8", errors="replace", newline="\n")
+        partial.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another --report") from error
+
+
+HEAT = "\n".join(
+    f".heat .p{step} {{ background: color-mix(in srgb, var(--c0) {step * 6}%, var(--panel)); }}"
+    f".heat .n{step} {{ background: color-mix(in srgb, var(--c1) {step * 6}%, var(--panel)); }}"
+    for step in range(11)
+) + (
+    "\n.heat { width: auto; } .heat th, .heat td { padding: 0.4rem 0.8rem !important; border: 1px solid var(--rule); }"
+    "\n.heat td { text-align: right; white-space: nowrap; } .heat thead th { text-align: right; }"
+    "\n.heat thead th:first-child { text-align: left; } .heat tbody th { font-weight: 650; }"
+    "\n.heat small { color: var(--soft); display: block; }"
+    "\n.heat .best { outline: 2px solid var(--ink); outline-offset: -2px; }"
+)
+"""The looks of a table whose cells are shaded: `p0` … `p10` for good, `n0` … `n10` for bad."""
+
+
+def shade(value: float) -> str:
+    """The class of a value from −1 (bad) to 1 (good)."""
+    return f"{'p' if value >= 0 else 'n'}{min(10, round(abs(value) * 10))}"

@@ -1,0 +1,214 @@
+"""A validation study on a page: heat map, tests between metrics, scatter plots with the line's interval."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from medassay.report import charts
+from medassay.report.sections import Section, table
+from medassay.report.study_page import HEAT, shade
+from medassay.report.versus import chance
+from medassay.study.levels import Coefficient, line_band
+from medassay.study.validation import Agreement, Validation
+
+PLOTS = 12
+"""Scatter plots a human column at most: the metrics that agree best."""
+
+POINTS = 3000
+"""Points drawn in one plot at most, taken at even steps; figures are over all."""
+
+_BAND = 200
+_SCATTER = (
+    "svg .dot { opacity: 0.45; } svg .band { fill: var(--soft); opacity: 0.18; }"
+    " svg .line { stroke: var(--ink); stroke-width: 1.6; fill: none; } .scatter { width: 100%; height: auto; }"
+)
+
+
+def validation_sections(study: Validation) -> list[Section]:
+    """The sections, in reading order."""
+    made = [_heat(study), _levels(study)]
+    if study.rivals:
+        made.append(_rivals(study))
+    return [*made, _scatter(study), _made(study)]
+
+
+def _strength(agreement: Agreement, name: str) -> float:
+    """The correlation turned so that 1 is perfect agreement; −2 where there is none."""
+    found = agreement.item.get(name)
+    return -2.0 if found is None or not np.isfinite(found.value) else found.value * agreement.expected
+
+
+def _heat(study: Validation) -> Section:
+    best = {h: max(study.metrics, key=lambda m: _strength(study.of(m, h), study.coefficient)) for h in study.humans}
+    aggregates = {one.metric: one for one in study.aggregates}
+    columns = {"Metric": ""} | {_head(study, human): "" for human in study.humans}
+    columns |= {"Aggregate": ""} if aggregates else {}
+    rows = ""
+    for metric in study.metrics:
+        cells = "".join(_cell(study.of(metric, human), study.coefficient, best[human]) for human in study.humans)
+        if aggregates:
+            one = aggregates.get(metric)
+            cells += "<td>–</td>" if one is None else _shaded(one.value, one.value, one.low, one.high, False)
+        rows += f'<tr><th scope="row">{escape(metric)} {_arrow(study.higher[metric])}</th>{cells}</tr>'
+    note = (
+        f'<p class="note">{study.coefficient.capitalize()} correlation over all cases, with its 95 % interval. Blue: '
+        "agrees with people, orange: goes against them; the sign is as measured, so that for a human column marked ↓ a "
+        "good metric is negative. Outlined: the best of a column."
+    )
+    if aggregates:
+        f1, h, o = (escape(name) for name in study.aggregate_of)
+        note += f" Aggregate: ¼(2 r({f1}) − r({h}) − r({o})), Pearson, turned for lower-is-better metrics."
+    return Section("heat", "Agreement", table("heat", columns, f"<tbody>{rows}</tbody>") + note + "</p>", style=HEAT)
+
+
+def _arrow(higher: bool) -> str:
+    words = "higher is better" if higher else "lower is better"
+    return f'<span title="{words}" aria-label="{words}">{"↑" if higher else "↓"}</span>'
+
+
+def _head(study: Validation, human: str) -> str:
+    return f"{escape(human)} {_arrow(study.higher[human])}"
+
+
+def _cell(agreement: Agreement, name: str, best: str) -> str:
+    if agreement.reason:
+        return f'<td title="{escape(agreement.reason)}">not assessed</td>'
+    found = agreement.item[name]
+    turned = found.value * agreement.expected
+    return _shaded(found.value, turned, found.low, found.high, agreement.metric == best)
+
+
+def _shaded(value: float, turned: float, low: float | None, high: float | None, best: bool) -> str:
+    extent = "" if low is None or high is None else f"<small>{_two(low)} to {_two(high)}</small>"
+    return f'<td class="{shade(turned)}{" best" if best else ""}">{_two(value)}{extent}</td>'
+
+
+def _two(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+def _levels(study: Validation) -> Section:
+    """Every coefficient on every level."""
+    bodies = ""
+    for human in study.humans:
+        head = f'<th scope="rowgroup" colspan="13"><b>{_head(study, human)}</b></th>'
+        rows = "".join(_level_row(study.of(metric, human)) for metric in study.metrics)
+        bodies += f'<tbody><tr class="metric">{head}</tr>{rows}</tbody>'
+    columns = {"Metric": "", "Cases": "num", "Pearson": "num", "p ": "num", "Spearman": "num", "p": "num"}
+    columns |= {"Kendall": "num", " p": "num", "R²": "num", "RMSE": "num", "Within items": "num", "Items": "num"}
+    columns |= {"Between systems": "num"}
+    note = (
+        '<p class="note">R² and RMSE: of the least-squares line, human score scaled to 0–1. Within items: mean of the '
+        "Pearson correlations inside each item. Between systems: Pearson of the systems’ means, with its p.</p>"
+    )
+    return Section("levels", "All coefficients", table("plain", columns, bodies) + note)
+
+
+def _level_row(one: Agreement) -> str:
+    name = f'<tr><th scope="row">{escape(one.metric)}</th><td class="num">{one.n:,}</td>'
+    if one.reason:
+        return f'{name}<td colspan="11">not assessed: {escape(one.reason)}</td></tr>'
+    cells = "".join(
+        f'<td class="num">{charts.number(c.value)}</td><td class="num">{chance(c.p)}</td>' for c in one.item.values()
+    )
+    within = one.within.get("pearson")
+    cells += f'<td class="num">{charts.number(one.r2)}</td><td class="num">{charts.number(one.rmse)}</td>'
+    cells += (
+        f'<td class="num">{_with_interval(within)}</td><td class="num">{one.items:,} of {one.items + one.idle:,}</td>'
+    )
+    system = one.system.get("pearson")
+    between = "–" if system is None else f"{charts.number(system.value)} (p {chance(system.p)}, {one.systems})"
+    return f'{name}{cells}<td class="num">{between}</td></tr>'
+
+
+def _with_interval(found: Coefficient | None) -> str:
+    if found is None:
+        return "–"
+    if found.low is None or found.high is None:
+        return charts.number(found.value)
+    return f"{charts.number(found.value)} ({_two(found.low)} to {_two(found.high)})"
+
+
+def _rivals(study: Validation) -> Section:
+    """Which metric agrees better than which, by human column."""
+    bodies = ""
+    for human in study.humans:
+        pairs = [one for one in study.rivals if one.human == human]
+        ranked = sorted(study.metrics, key=lambda m: -_strength(study.of(m, human), study.coefficient))
+        rows = ""
+        for metric in ranked:
+            beaten = [{r.first, r.second} - {metric} for r in pairs if r.better == metric]
+            names = ", ".join(escape(next(iter(other))) for other in beaten) or "none shown"
+            found = study.of(metric, human).item.get(study.coefficient)
+            value = "–" if found is None else _two(found.value)
+            rows += f'<tr><th scope="row">{escape(metric)}</th><td class="num">{value}</td><td>{names}</td></tr>'
+        head = f'<th scope="rowgroup" colspan="3"><b>{_head(study, human)}</b></th>'
+        bodies += f'<tbody><tr class="metric">{head}</tr>{rows}</tbody>'
+    columns = {"Metric": "", study.coefficient.capitalize(): "num", "Agrees better than": ""}
+    note = (
+        '<p class="note">Paired permutation test: the two metrics’ standardised scores are swapped cluster by cluster '
+        "(10,000 times); Holm-corrected over the pairs of a human column, p below 0.05.</p>"
+    )
+    return Section("rivals", "Which metric agrees better", table("plain snug", columns, bodies) + note)
+
+
+def _scatter(study: Validation) -> Section:
+    html = ""
+    for human in study.humans:
+        ranked = sorted(study.metrics, key=lambda m: -_strength(study.of(m, human), study.coefficient))
+        drawn = [metric for metric in ranked if not study.of(metric, human).reason][:PLOTS]
+        figures = "".join(_figure(study, metric, human) for metric in drawn)
+        html += f'<h3>{_head(study, human)}</h3><div class="figures">{figures}</div>'
+    note = '<p class="note">One point a case, coloured by system; the line is least squares, its band a 95 % bootstrap'
+    return Section("scatter", "Scatter plots", html + note + " interval over clusters.</p>", style=_SCATTER)
+
+
+def _figure(study: Validation, metric: str, human: str) -> str:
+    one = study.of(metric, human)
+    found = one.item[study.coefficient]
+    extent = "" if found.low is None or found.high is None else f" ({_two(found.low)} to {_two(found.high)})"
+    said = f"{escape(metric)} <small>{study.coefficient} {_two(found.value)}{extent}, {one.n:,} cases</small>"
+    return f"<figure><figcaption>{said}</figcaption>{_plot(study, metric, human)}</figure>"
+
+
+def _plot(study: Validation, metric: str, human: str) -> str:
+    x, y = study.columns[human], study.columns[metric]
+    rows = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    across = charts.Axis(*charts.limits((None, None), x[rows].tolist()), left=44, right=400)
+    ends = charts.limits((None, None), y[rows].tolist())
+    upright = charts.Axis(ends[0], ends[1], left=210, right=12)
+    shown = rows[:: max(1, -(-len(rows) // POINTS))]
+    dots = "".join(
+        f'<circle class="dot s{max(0, int(study.systems_of[i])) % charts.COLOURS}" '
+        f'cx="{across.x(x[i])}" cy="{upright.x(y[i])}" r="3"/>'
+        for i in shown
+    )
+    at = np.linspace(float(x[rows].min()), float(x[rows].max()), 25)
+    slope, start = np.polyfit(x[rows], y[rows], 1)
+    band = ""
+    if len(np.unique(study.clusters[rows])) > 1:
+        low, high = line_band(x[rows], y[rows], study.clusters[rows], at, _BAND, 1)
+        edge = [*zip(at, low), *zip(at[::-1], high[::-1])]
+        band = f'<polygon class="band" points="{" ".join(f"{across.x(a)},{upright.x(b)}" for a, b in edge)}"/>'
+    line = " ".join(f"{across.x(a)},{upright.x(start + slope * a)}" for a in at)
+    axes = '<path class="axis" d="M44 12V210H400" fill="none"/>'
+    for k in range(3):
+        vx, vy = (axis.low + (axis.high - axis.low) * k / 2 for axis in (across, upright))
+        axes += f'<text class="note" x="{across.x(vx)}" y="226" text-anchor="middle">{charts.tick_label(vx)}</text>'
+        axes += f'<text class="note" x="40" y="{upright.x(vy) + 4}" text-anchor="end">{charts.tick_label(vy)}</text>'
+    axes += f'<text class="note" x="222" y="242" text-anchor="middle">{escape(human)}</text>'
+    label = escape(f"{metric} against {human}", quote=True)
+    inner = f'{axes}{band}{dots}<polyline class="line" points="{line}"/>'
+    return f'<svg class="scatter" viewBox="0 0 420 248" role="img" aria-label="{label}">{inner}</svg>'
+
+
+def _made(study: Validation) -> Section:
+    said = "".join(f"<li>{escape(note)}</li>" for note in study.notes)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td><code>{escape(text)}</code></td></tr>'
+        for name, text in study.signatures.items()
+    )
+    signed = table("plain made", {"Metric": "", "Signature": ""}, f"<tbody>{rows}</tbody>") if rows else ""
+    return Section("made", "How it was made", f'<ul class="note notes">{said}</ul>{signed}')
