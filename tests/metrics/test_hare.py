@@ -123,7 +123,9 @@ def test_one_mention_meets_at_most_one() -> None:
     text = "carcinoma, carcinoma"
     twice = Report(
         text,
-        tuple(Entity(s, s + 9, "carcinoma", "diagnosis", "present", 1.0, link("carcinoma", "diagnosis")) for s in (0, 11)),
+        tuple(
+            Entity(s, s + 9, "carcinoma", "diagnosis", "present", 1.0, link("carcinoma", "diagnosis")) for s in (0, 11)
+        ),
         (),
     )
     alignment = align(left, twice, {"carcinoma": np.array([1.0], np.float32)})
