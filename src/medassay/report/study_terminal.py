@@ -9,6 +9,7 @@ from rich.text import Text
 
 from medassay.report.terminal import Column, arrow, note, p_value, print_table, shown
 from medassay.study.levels import Coefficient
+from medassay.study.stress import RUNGS, Card, Drop, Rate, Stress
 from medassay.study.validation import Agreement, Validation
 
 
@@ -104,3 +105,78 @@ def _beaten(study: Validation, metric: str, human: str, rank: dict[str, int]) ->
         else:
             runs.append([one])
     return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs) or "–"
+
+
+def print_stress(console: Console, test: Stress) -> None:
+    """The ladder of every metric, then a sensitivity card each."""
+    console.print(Text("The ladder: share of pairs in the right order, 1 is best", style="bold"))
+    cards = test.cards
+    lines: list[tuple[str, Mapping[str, Rate], Card | None]] = []
+    for card in cards:
+        lines.append((f"{shown(card.metric)} {arrow(card.higher_is_better)}", card.ladder, card))
+        lines += [(f"  {shown(group) or 'no group'}", ladder, None) for group, ladder in card.by_group.items()]
+    columns = [Column("metric", [name for name, _, _ in lines], justify="left")]
+    columns += [Column(rung, [_share(ladder[rung]) for _, ladder, _ in lines]) for rung in RUNGS]
+    columns.append(Column("harmless > error", [_share(card.win) if card else "" for _, _, card in lines], keep=1))
+    blind = [_share(card.blind) if card else "" for _, _, card in lines]
+    columns.append(Column("negation blind spot (0 is best)", blind, keep=2))
+    print_table(console, columns)
+    for card in cards:
+        console.print()
+        _print_card(console, card)
+    console.print()
+    note(
+        console,
+        "Drop: mean loss against the copy, in % of the metric's range (of the copy's score where it has none). "
+        "Not made: texts in which a change found nothing to change; they count nowhere.",
+    )
+    for remark in test.notes:
+        note(console, shown(remark, 400))
+
+
+def _share(rate: Rate, extent: bool = True) -> str:
+    if rate.value is None:
+        return "–"
+    if not extent or rate.low is None or rate.high is None:
+        return f"{rate.value:.3f}"
+    return f"{rate.value:.3f} [{rate.low:.2f}, {rate.high:.2f}]"
+
+
+def _print_card(console: Console, card: Card) -> None:
+    console.print(Text(f"{shown(card.metric)} {arrow(card.higher_is_better)}", style="bold"))
+    console.print(Text(shown(card.signature, 160), style="dim"))
+    drops = list(card.drops)
+    starts = [i for i, one in enumerate(drops) if i == 0 or one.form != drops[i - 1].form]
+    columns = [
+        Column("change", [one.form if i in starts else "" for i, one in enumerate(drops)], justify="left"),
+        Column("kind", [shown(one.kind, 20) for one in drops], justify="left"),
+        Column("drop %", [_percent(one) for one in drops]),
+        Column("95 % interval", [_drop_extent(one) for one in drops], keep=1),
+        Column("below copy", ["–" if one.lower is None else f"{one.lower:.2f}" for one in drops], keep=4),
+        Column("paraphrase above", [_above(card, one) for one in drops], keep=2),
+        Column("harmless above", [_won(card, one) for one in drops], keep=5),
+        Column("made", [f"{one.made:,}" for one in drops], keep=3),
+        Column("not made", [f"{one.not_made:,}" if one.not_made else "" for one in drops]),
+    ]
+    if any(one.unscored for one in drops):
+        columns.append(Column("unscored", [f"{one.unscored:,}" for one in drops]))
+    print_table(console, columns, rules=[start - 1 for start in starts[1:]])
+
+
+def _percent(one: Drop) -> str:
+    return "–" if one.drop is None else f"{one.drop:.1f}"
+
+
+def _drop_extent(one: Drop) -> str:
+    return "–" if one.low is None or one.high is None else f"[{one.low:.1f}, {one.high:.1f}]"
+
+
+def _above(card: Card, one: Drop) -> str:
+    """How often a paraphrase scores above this kind of error."""
+    if one.form not in ("error", "reworded error"):
+        return ""
+    return _share(card.by_kind.get(one.kind, {}).get(f"paraphrase > {one.form}", Rate(None, 0)))
+
+
+def _won(card: Card, one: Drop) -> str:
+    return _share(card.win_by_kind.get(one.kind, Rate(None, 0)), False) if one.form == "error" else ""

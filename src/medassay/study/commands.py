@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +15,7 @@ import typer
 from medassay.errors import InputError
 
 if TYPE_CHECKING:
+    from medassay.engine.local import Scored
     from medassay.study.scorefile import ScoreTable
 
 Metrics = Annotated[str, typer.Option(help="Comma-separated; for a scores file its columns, such as rouge1.recall.")]
@@ -29,6 +30,7 @@ Cluster = Annotated[str, typer.Option(help="Resample by reference, none, or a co
 def add_commands(app: typer.Typer) -> None:
     """Hang the study commands on the command line."""
     app.command()(validate)
+    app.command()(stress)
 
 
 def validate(
@@ -91,6 +93,70 @@ def validate(
     for problem in problems[:8]:
         say(f"{scores}, {problem}")
     raise typer.Exit(1 if problems else 0)
+
+
+def stress(
+    cases: Annotated[
+        Path, typer.Argument(help="Case file, or a file of paraphrases and errors (see docs/studies.md).")
+    ],
+    metrics: Annotated[str, typer.Option(help="Comma-separated; `medassay metrics` lists them.")] = "",
+    rules: Annotated[bool, typer.Option(help="Make by rule what the file does not bring.")] = True,
+    by: Annotated[str | None, typer.Option(help="Column that groups the references, for a ladder each.")] = None,
+    limit: Annotated[int, typer.Option(help="References taken, at random by the seed; 0 for all.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Every text made, with its scores: .csv or .jsonl.")] = None,
+    report: Report = None,
+    models: Models = "embedded",
+    map_: Map = "",
+    format: Format = None,
+    resamples: Annotated[int, typer.Option(help="Bootstrap resamples; 0 for no intervals.")] = 1000,
+    seed: Seed = 1,
+) -> None:
+    """How do metrics take clinical errors? Makes errors and harmless changes, prints sensitivity cards."""
+    from rich.console import Console
+
+    from medassay.cli import _mapping, say
+    from medassay.metrics.registry import DEFAULT, load_metrics
+    from medassay.report.study_terminal import print_stress
+    from medassay.study.material import make_material, read_originals, sample
+    from medassay.study.stress import rows
+    from medassay.study.stress import stress as run
+
+    _check((out, report), (".csv", ".jsonl"), cases)
+    loaded = load_metrics(metrics or ",".join(DEFAULT), models=models)
+    originals, problems = read_originals(cases, _mapping(map_), format, by)
+    material = make_material(sample(originals, limit, seed), seed, rules=rules)
+    test = run(material, loaded, resamples=resamples, seed=seed, progress=_progress)
+    print_stress(Console(), test)
+    if out is not None:
+        write_rows(out, rows(test))
+        say(f"texts and scores written to {out}")
+    if report is not None:
+        from medassay.report.stress import stress_sections
+        from medassay.report.study_page import write_study
+
+        facts = [f"{len(material.originals):,} references", f"{len(loaded)} metrics"]
+        write_study(report, "Sensitivity to clinical errors", facts, stress_sections(test))
+        say(f"report written to {report}")
+    for problem in problems[:8]:
+        say(f"{cases}, {problem}")
+    raise typer.Exit(1 if problems else 0)
+
+
+def _progress(batches: Iterator[list[Scored]], total: int) -> Iterator[list[Scored]]:
+    """A bar on a terminal, silence in a pipe."""
+    import sys
+
+    if not sys.stderr.isatty():
+        yield from batches
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("scoring", total=total)
+        for batch in batches:
+            bar.advance(task, len(batch))
+            yield batch
 
 
 def _scored(

@@ -1,0 +1,213 @@
+"""What a stress test works on: reference texts, with the copies, rewordings, errors and strangers of each.
+
+Three forms of file are read: a case file (its distinct references); rows of `reference, kind, candidate`
+(one change a row); rows of `text` or `reference` with `paraphrase…`, `error` and `error_type` columns. What a
+file brings is used as it is; what it does not bring is made by rule (`changes`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medassay.cases import read_records
+from medassay.errors import InputError
+from medassay.study.changes import CRITICAL, HARMLESS, NotMade, change, kind_of, kinds, reworded
+
+FORMS = ("copy", "harmless", "rewording", "paraphrase", "slip", "error", "reworded error", "unrelated")
+"""copy: the text itself. harmless: one kind of harmless change. rewording: synonyms and abbreviations, by rule.
+paraphrase: from the file. slip: spelling. error: the text with one clinical error. reworded error: a
+paraphrase (or rewording) with one. unrelated: another text of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A text to be scored against its original. origin: `rule` or `data`."""
+
+    form: str
+    kind: str
+    text: str
+    origin: str = "rule"
+
+
+@dataclass
+class Original:
+    """One reference with what the file says of it."""
+
+    id: str
+    text: str
+    source: str | None = None
+    group: str = ""
+    variants: list[Variant] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Material:
+    """Originals with their variants; what could not be made, by (form, kind), with the reasons counted."""
+
+    originals: tuple[Original, ...]
+    not_made: Mapping[tuple[str, str], Counter[str]]
+    notes: tuple[str, ...]
+
+
+def read_originals(
+    path: str | Path, columns: Mapping[str, str] | None = None, format: str | None = None, by: str | None = None
+) -> tuple[list[Original], list[str]]:
+    """The originals of a file and the problems of its rows; their own variants are those the file brings.
+
+    by: a column that groups the references; by default `kind`, where that is not the kind of a change.
+    """
+    named = {"reference": "reference", "source": "source", "candidate": "candidate", **(columns or {})}
+    found: dict[str, Original] = {}
+    problems: list[str] = []
+    for number, record in read_records(path, format=format):
+        if isinstance(record, str):
+            problems.append(f"row {number}: {record}")
+            continue
+        text = _text(record, named["reference"]) or _text(record, "text")
+        if text is None:
+            wanted = f"'{named['reference']}' or 'text'"
+            if not {named["reference"], "text"} & set(record):
+                raise InputError(
+                    f"{path}, row {number}: no column {wanted}; name yours with --map reference=COLUMN. "
+                    f"Columns found: {', '.join(map(str, list(record)[:12]))}"
+                )
+            problems.append(f"row {number}: column {wanted} is empty; nothing to change")
+            continue
+        one = found.get(text)
+        if one is None:
+            one = found[text] = Original(_text(record, "id") or str(number), text, _text(record, named["source"]))
+            one.group = _text(record, by) or "" if by else ""
+        _take(one, record, named["candidate"], grouped=by is not None)
+    if not found:
+        raise InputError(f"{path}: no text to change; it needs a column of references with at least one text")
+    return list(found.values()), problems
+
+
+def _text(record: Mapping[str, Any], column: str) -> str | None:
+    value = record.get(column)
+    if isinstance(value, list) and value:
+        value = value[0]
+    return str(value) if value is not None and str(value).strip() else None
+
+
+def _take(one: Original, record: Mapping[str, Any], candidate: str, *, grouped: bool) -> None:
+    """What a row brings beside the reference."""
+    kind, changed = _text(record, "kind"), _text(record, candidate)
+    if kind and changed:
+        if kind.lower().startswith("paraphrase"):
+            one.variants.append(Variant("paraphrase", kind.lower(), changed, "data"))
+        elif kind.lower() not in ("copy", "reference", "original", "unrelated"):
+            one.variants.append(_known(kind, changed, "error"))
+        return
+    if not grouped:
+        one.group = one.group or kind or ""
+    for column in record:
+        text = _text(record, column)
+        if column.lower().startswith("paraphrase") and text:
+            one.variants.append(Variant("paraphrase", column.lower(), text, "data"))
+    error = _text(record, "error")
+    if error:
+        one.variants.append(_known(_text(record, "error_type") or "error", error, "reworded error"))
+
+
+def _known(kind: str, text: str, form: str) -> Variant:
+    """A change from the data, by what its kind is: an error unless we know it as harmless or minor."""
+    name = kind_of(kind)
+    harm = kinds()[name].harm if name in kinds() else CRITICAL
+    return Variant({CRITICAL: form, HARMLESS: "harmless"}.get(harm, "slip"), name, text, "data")
+
+
+def sample(originals: Sequence[Original], limit: int, seed: int) -> list[Original]:
+    """At most `limit` originals, drawn by the seed, in their order; all where the limit is 0."""
+    if not 0 < limit < len(originals):
+        return list(originals)
+    chosen = np.random.default_rng(seed).choice(len(originals), size=limit, replace=False)
+    return [originals[i] for i in sorted(chosen.tolist())]
+
+
+def make_material(originals: Sequence[Original], seed: int = 1, *, rules: bool = True) -> Material:
+    """Every original with all its variants.
+
+    rules: make by rule what the file does not bring: harmless changes always; errors in the text itself,
+        and in a paraphrase, each only where no original of the file has any of that form.
+    """
+    brought = {v.form for one in originals for v in one.variants}
+    not_made: dict[tuple[str, str], Counter[str]] = {}
+    finished = []
+    for one, other in zip(originals, _strangers(originals, seed)):
+        variants = [Variant("copy", "copy", one.text), *one.variants]
+        if rules:
+            variants += _by_rule(one, brought, not_made, seed)
+        if other is not None:
+            variants.append(Variant("unrelated", "unrelated", other))
+        finished.append(Original(one.id, one.text, one.source, one.group, variants))
+    return Material(tuple(finished), not_made, tuple(_notes(finished, brought, rules)))
+
+
+def _by_rule(
+    one: Original, brought: set[str], not_made: dict[tuple[str, str], Counter[str]], seed: int
+) -> list[Variant]:
+    made: list[Variant] = []
+
+    def keep(form: str, kind: str, text: str | NotMade) -> None:
+        counts = not_made.setdefault((form, kind), Counter())
+        if isinstance(text, NotMade):
+            counts[text.reason] += 1
+        else:
+            made.append(Variant(form, kind, text))
+
+    rewording = reworded(one.text)
+    keep("rewording", "rewording", rewording)
+    base = next((v.text for v in one.variants if v.form == "paraphrase"), rewording)
+    for kind in kinds().values():
+        if kind.harm == HARMLESS:
+            keep("harmless", kind.name, change(one.text, kind.name, seed))
+        elif kind.harm != CRITICAL:
+            keep("slip", kind.name, change(one.text, kind.name, seed))
+        else:
+            if "error" not in brought:
+                keep("error", kind.name, change(one.text, kind.name, seed))
+            if "reworded error" not in brought:
+                nothing = NotMade("no paraphrase to put the error in")
+                keep("reworded error", kind.name, change(base, kind.name, seed) if isinstance(base, str) else nothing)
+    return made
+
+
+def _strangers(originals: Sequence[Original], seed: int) -> list[str | None]:
+    """For each original another one's text, of the same group where it has company there."""
+    out: list[str | None] = [None] * len(originals)
+    groups: dict[str, list[int]] = {}
+    for i, one in enumerate(originals):
+        groups.setdefault(one.group, []).append(i)
+    alone = [i for members in groups.values() if len(members) < 2 for i in members]
+    random = np.random.default_rng(seed)
+    for members in groups.values():
+        if len(members) > 1:
+            order = random.permutation(members)
+            # A round through the shuffled group: everyone gets someone else.
+            for i, other in zip(order, np.roll(order, 1)):
+                out[int(i)] = originals[int(other)].text
+    for i in alone:
+        others = [j for j in range(len(originals)) if j != i]
+        out[i] = originals[int(random.choice(others))].text if others else None
+    return out
+
+
+def _notes(originals: Sequence[Original], brought: set[str], rules: bool) -> list[str]:
+    notes = [f"{len(originals):,} references; a reference is what is resampled."]
+    by_data = [form for form in FORMS if form in brought]
+    if by_data:
+        notes.append(f"From the file: {', '.join(by_data)}.")
+    if rules:
+        by_rule = [f for f in ("harmless", "rewording", "slip", "error", "reworded error") if f not in brought]
+        base = "the file's first paraphrase" if "paraphrase" in brought else "the rewording by rule"
+        notes.append(f"Made by rule: {', '.join(by_rule)}" + ("." if "reworded error" in brought else f" (in {base})."))
+    if "paraphrase" not in brought and rules:
+        notes.append("No paraphrases in the file: rewordings by rule stand for them, which are far closer to the text.")
+    return notes
