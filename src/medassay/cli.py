@@ -18,6 +18,7 @@ import typer
 
 from medassay.errors import InputError, MedassayError
 from medassay.models.commands import models_app
+from medassay.study.commands import add_commands
 
 app = typer.Typer(
     name="medassay",
@@ -28,6 +29,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(models_app)
+add_commands(app)
 
 _SHOWN = 8
 """Problems printed in full; the rest are counted (with --out all of them stand in the meta file)."""

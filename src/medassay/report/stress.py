@@ -65,8 +65,8 @@ def _drops(cards: Sequence[Card]) -> Section:
         bodies += f'<tr><th scope="row">{escape(line.kind)}</th><td>{line.made:,}</td><td>{missed}</td>{cells}</tr>'
     note = (
         '<p class="note">Mean loss against the copy, in % of the metric’s range (of the copy’s score where it has '
-        "none), with 95 % intervals over references. A change that found nothing to change in a text is not made: it counts "
-        "nowhere.</p>"
+        "none), with 95 % intervals over references. A change that found nothing to change in a text is not made: it "
+        "counts nowhere.</p>"
     )
     return Section("drops", "Drop in %", table("heat", columns, f"<tbody>{bodies}</tbody>") + note)
 

@@ -1,7 +1,7 @@
 """What a stress test works on: reference texts, with the copies, rewordings, errors and strangers of each.
 
 Three forms of file are read: a case file (its distinct references); rows of `reference, kind, candidate`
-(one change a row); rows of `text` or `reference` with `paraphrase…`, `error` and `error_type` columns. What a
+(one change a row, where some `kind` names a change); rows of `text` or `reference` with `paraphrase…`, `error` and `error_type` columns. What a
 file brings is used as it is; what it does not bring is made by rule (`changes`).
 """
 
@@ -65,7 +65,9 @@ def read_originals(
     named = {"reference": "reference", "source": "source", "candidate": "candidate", **(columns or {})}
     found: dict[str, Original] = {}
     problems: list[str] = []
-    for number, record in read_records(path, format=format):
+    records = list(read_records(path, format=format))
+    changes = any(not isinstance(record, str) and _is_change(_text(record, "kind")) for _, record in records)
+    for number, record in records:
         if isinstance(record, str):
             problems.append(f"row {number}: {record}")
             continue
@@ -83,7 +85,7 @@ def read_originals(
         if one is None:
             one = found[text] = Original(_text(record, "id") or str(number), text, _text(record, named["source"]))
             one.group = _text(record, by) or "" if by else ""
-        _take(one, record, named["candidate"], grouped=by is not None)
+        _take(one, record, named["candidate"] if changes else None, grouped=by is not None)
     if not found:
         raise InputError(f"{path}: no text to change; it needs a column of references with at least one text")
     return list(found.values()), problems
@@ -96,9 +98,14 @@ def _text(record: Mapping[str, Any], column: str) -> str | None:
     return str(value) if value is not None and str(value).strip() else None
 
 
-def _take(one: Original, record: Mapping[str, Any], candidate: str, *, grouped: bool) -> None:
-    """What a row brings beside the reference."""
-    kind, changed = _text(record, "kind"), _text(record, candidate)
+def _is_change(kind: str | None) -> bool:
+    """Whether a `kind` names a change, and not what sort of text the row holds."""
+    return kind is not None and (kind.lower().startswith("paraphrase") or kind_of(kind) in kinds())
+
+
+def _take(one: Original, record: Mapping[str, Any], candidate: str | None, *, grouped: bool) -> None:
+    """What a row brings beside the reference; `candidate` names the changed text where rows are changes."""
+    kind, changed = _text(record, "kind"), _text(record, candidate) if candidate else None
     if kind and changed:
         if kind.lower().startswith("paraphrase"):
             one.variants.append(Variant("paraphrase", kind.lower(), changed, "data"))
