@@ -1,8 +1,9 @@
 """What a stress test works on: reference texts, with the copies, rewordings, errors and strangers of each.
 
 Three forms of file are read: a case file (its distinct references); rows of `reference, kind, candidate`
-(one change a row, where some `kind` names a change); rows of `text` or `reference` with `paraphrase…`, `error` and `error_type` columns. What a
-file brings is used as it is; what it does not bring is made by rule (`changes`).
+(one change a row, where some `kind` names a change); rows of `text` or `reference` with `paraphrase…`, `error`
+and `error_type` columns. What a file brings is used as it is; what it does not bring is made by rule
+(`changes`).
 """
 
 from __future__ import annotations
@@ -118,7 +119,9 @@ def _take(one: Original, record: Mapping[str, Any], candidate: str | None, *, gr
         text = _text(record, column)
         if column.lower().startswith("paraphrase") and text:
             one.variants.append(Variant("paraphrase", column.lower(), text, "data"))
-    error = _text(record, "error")
+    # An `error` column alone may hold anything; beside paraphrases or a type it is a text with an error.
+    beside = "error_type" in record or any(column.lower().startswith("paraphrase") for column in record)
+    error = _text(record, "error") if beside else None
     if error:
         one.variants.append(_known(_text(record, "error_type") or "error", error, "reworded error"))
 
