@@ -59,7 +59,7 @@ def _labels(study: Study, side: str, slot: str, to_name: str) -> list[str]:
     name = f"marks_{side}_{slot}"
     lines = [f'  <Labels name="{name}" toName="{to_name}">']
     for kind in kinds:
-        colour = _COLOURS[study.protocol.marks.index(kind) % len(_COLOURS)]
+        colour = _COLOURS[kind.look - 1]
         shown = quoteattr(study.wording.marks[kind.name] + suffix)
         lines.append(f'    <Label value={shown} alias="{kind.name}" background="{colour}"/>')
     lines.append("  </Labels>")

@@ -25,8 +25,8 @@ Pair = tuple[str, str]
 class AgreementRow:
     """Agreement on one column. `alpha` over all annotators, `pairs` for each two of them.
 
-    `kappa`, `f1` (tolerance 0, 1, 2) and `pearson` are averages over pairs; kappa and F1 are given for
-    raw answers only, where equal values mean equal judgements. NaN: not assessable; None: not asked.
+    `kappa`, `f1` (tolerance 0, 1, 2) and `pearson` are averages over pairs; kappa is given for
+    raw answers only, where equal values mean equal judgements, and F1 for counts and scales. NaN: not assessable; None: not asked.
     """
 
     column: str
@@ -50,6 +50,9 @@ def agreement(ratings: Ratings, *, resamples: int = 1000, seed: int = 1) -> list
         clusters = [case_id for case_id, _ in ratings.items(column)]
         names = list(enumerate(ratings.annotators))
         is_raw = column in raw
+        question = ratings.protocol.question(column)
+        # A tolerance of 1 or 2 means something where values are whole steps, not for coherence (0, .5, 1).
+        steps = question is not None and (question.is_count or max(question.choices) > 1)
         rows.append(
             AgreementRow(
                 column=column,
@@ -59,7 +62,7 @@ def agreement(ratings: Ratings, *, resamples: int = 1000, seed: int = 1) -> list
                 pearson=mean_over_pairs(table, pearson),
                 kappa=mean_over_pairs(table, cohen_kappa) if is_raw else None,
                 fleiss=fleiss_kappa(table) if is_raw else None,
-                f1=_tolerant(table) if is_raw else None,
+                f1=_tolerant(table) if steps else None,
             )
         )
     return rows

@@ -35,12 +35,16 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class MarkKind:
-    """A kind of highlight: in which text it stands, whose it is, and what may be ticked on it."""
+    """A kind of highlight: in which text it stands, whose it is, and what may be ticked on it.
+
+    `look` chooses one of five styles (colour and kind of line): 1 amber, 2 green, 3 red, 4 violet, 5 blue.
+    """
 
     name: str
     side: Side
     per: Per = "candidate"
     flags: tuple[str, ...] = ()
+    look: int = 1
 
 
 @dataclass(frozen=True, slots=True)

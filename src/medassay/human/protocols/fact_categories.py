@@ -55,8 +55,8 @@ PROTOCOL = Protocol(
     questions=_questions(),
     marks=(
         MarkKind("reference_fact", "reference", per="case"),
-        *(MarkKind(name, "candidate", flags=("critical",)) for name in _SYSTEM),
-        MarkKind("omitted", "reference", flags=("critical",)),
+        *(MarkKind(name, "candidate", flags=("critical",), look=look) for look, name in enumerate(_SYSTEM, 2)),
+        MarkKind("omitted", "reference", flags=("critical",), look=5),
     ),
     derived=(
         "factual_precision",

@@ -37,7 +37,7 @@ PROTOCOL = Protocol(
     ),
     marks=(
         MarkKind("reference_fact", "reference", per="case"),
-        MarkKind("fact", "candidate", flags=("in_reference", "correct")),
+        MarkKind("fact", "candidate", flags=("in_reference", "correct"), look=2),
     ),
     derived=("precision", "recall", "f_score", "accuracy"),
     derive=derive,

@@ -39,10 +39,10 @@ PROTOCOL = Protocol(
         )
     ),
     marks=(
-        MarkKind("hallucinated", "candidate", flags=("critical",)),
-        MarkKind("incorrect", "candidate", flags=("critical",)),
+        MarkKind("hallucinated", "candidate", flags=("critical",), look=4),
+        MarkKind("incorrect", "candidate", flags=("critical",), look=3),
         MarkKind("language", "candidate"),
-        MarkKind("omitted", "reference", flags=("critical",)),
+        MarkKind("omitted", "reference", flags=("critical",), look=5),
     ),
     derived=("hallucinated_rate", "incorrect_rate", "language_rate", "omitted_rate"),
     derive=derive,

@@ -177,7 +177,14 @@ def _page_data(here: Room, task: StoredTask) -> dict[str, Any]:
             for q in protocol.questions
         ],
         "marks": [
-            {"name": m.name, "side": m.side, "per": m.per, "flags": list(m.flags), "label": wording.marks[m.name]}
+            {
+                "name": m.name,
+                "side": m.side,
+                "per": m.per,
+                "flags": list(m.flags),
+                "look": m.look,
+                "label": wording.marks[m.name],
+            }
             for m in protocol.marks
         ],
         "labels": dict(wording.labels),

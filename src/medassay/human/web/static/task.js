@@ -6,7 +6,7 @@ import { TextView } from "/static/textview.js";
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("data").textContent);
 const csrf = document.querySelector("meta[name=csrf]").content;
-const kinds = new Map(data.marks.map((kind, i) => [kind.name, { ...kind, css: `k${i + 1}` }]));
+const kinds = new Map(data.marks.map((kind) => [kind.name, { ...kind, css: `k${kind.look}` }]));
 let state = data.state;
 let seq = data.seq;
 let slot = "1";
@@ -157,7 +157,7 @@ function drawChips(list, view) {
 function chip(mark, view) {
   const kind = kinds.get(mark.kind);
   const item = document.createElement("li");
-  item.className = kind.css;
+  item.className = kind.flags.length ? `${kind.css} ticks` : kind.css;
   const said = document.createElement("span");
   said.className = "said";
   said.textContent = view.excerpt(mark);

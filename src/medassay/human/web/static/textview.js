@@ -2,6 +2,7 @@
 // Offsets towards the server count code points; the DOM counts UTF-16 units. They are converted here only.
 
 const WORD = /\S+/gu;
+const EDGES = /^[.,;:!?"“”„'’]*|[.,;:!?"“”„'’]*$/gu; // punctuation that no highlight begins or ends with
 
 export class TextView {
   constructor(element, onSelect) {
@@ -89,13 +90,18 @@ export class TextView {
 
   wholeWords(start, end) {
     const touched = this.words.filter(([from, to]) => from < end && start < to);
-    return touched.length ? [touched[0][0], touched[touched.length - 1][1]] : null;
+    return touched.length ? this.trimmed(touched[0][0], touched[touched.length - 1][1]) : null;
+  }
+
+  trimmed(from, to) {
+    const [before, after] = [...this.raw.slice(from, to).matchAll(EDGES)].map((m) => m[0].length);
+    return from + before < to - (after || 0) ? [from + before, to - (after || 0)] : [from, to];
   }
 
   cursorRange() {
     if (!this.cursor) return null;
     const [low, high] = [Math.min(...this.cursor), Math.max(...this.cursor)];
-    return [this.words[low][0], this.words[high][1]];
+    return this.trimmed(this.words[low][0], this.words[high][1]);
   }
 
   current() { return this.cursorRange() || this.selected(); }
