@@ -66,7 +66,7 @@ def _drops(cards: Sequence[Card]) -> Section:
     note = (
         '<p class="note">Mean loss against the copy, in % of the metric’s range (of the copy’s score where it has '
         "none), with 95 % intervals over references. A change that found nothing to change in a text is not made: it "
-        "counts nowhere.</p>"
+        "counts nowhere. Blue: a loss where one is due; orange: where none is.</p>"
     )
     return Section("drops", "Drop in %", table("heat", columns, f"<tbody>{bodies}</tbody>") + note)
 

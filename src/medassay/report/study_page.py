@@ -65,7 +65,7 @@ HEAT = "\n".join(
     "\n.heat { width: auto; } .heat th, .heat td { padding: 0.4rem 0.8rem !important; border: 1px solid var(--rule); }"
     "\n.heat td { text-align: right; white-space: nowrap; } .heat thead th { text-align: right; }"
     "\n.heat thead th:first-child { text-align: left; } .heat tbody th { font-weight: 650; }"
-    "\n.heat small { color: var(--soft); display: block; }"
+    "\n.heat small { display: block; opacity: 0.8; }"
     "\n.heat .best { outline: 2px solid var(--ink); outline-offset: -2px; }"
 )
 """The looks of a table whose cells are shaded: `p0` … `p10` for good, `n0` … `n10` for bad."""
