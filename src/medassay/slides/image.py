@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,15 @@ FINEST_STRETCH = 1.25
 """How far pixels may be enlarged: detail that was not scanned is not made up."""
 PIECE = 4096
 """Longest side, in pixels of the level read, of what is held at once while a region is shrunk."""
-MAX_READ = 64_000_000
-"""Pixels that one `read` may return (192 MB)."""
+MAX_READ = 128_000_000
+"""Pixels that one `read` may return (384 MB)."""
 
 
 class Slide(ABC):
     """An open image. Use it in a `with` block; reading is safe from several threads."""
+
+    whole: ClassVar[bool] = True
+    """Whether this is a slide to be read in patches, rather than a region held in memory."""
 
     def __init__(self, path: str | Path, dimensions: tuple[int, int], mpp: float | None) -> None:
         self.path = Path(path)

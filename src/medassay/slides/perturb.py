@@ -19,7 +19,6 @@ from medassay.errors import InputError, MissingExtra
 from medassay.slides.histology import why_not_histology
 from medassay.slides.image import Pixels, Slide, open_image
 from medassay.slides.patches import patches
-from medassay.slides.plain import PlainImage
 from medassay.slides.pyramid import write_pyramid
 from medassay.slides.stain import Perturbation, StainError, Stains, decompose, draw_perturbation
 
@@ -90,7 +89,7 @@ def locate(case: Case, images: Path | None = None) -> Path:
 
 def find_stains(slide: Slide, seed: int = 0) -> Stains:
     """The stains of an image, or of a slide from a seeded sample of its patches."""
-    if isinstance(slide, PlainImage):
+    if not slide.whole:
         return decompose(slide.read(0, 0, *slide.dimensions), str(slide.path))
     # Colours do not depend on the resolution: pixels as they are, whether or not mpp is known.
     tiles = [patch.pixels for patch in patches(slide, mpp=None, budget=SAMPLE, seed=seed)]
@@ -107,20 +106,19 @@ def _copy(
     seed, degrees, gain = settings
     draw = int.from_bytes(hashlib.blake2b(f"{seed}|{source.name}".encode(), digest_size=8).digest())
     with open_image(source, mpp=mpp) as slide:
-        plain = isinstance(slide, PlainImage)
         mark = hashlib.blake2b(
             f"{source.absolute()}|{source.stat().st_size}|{settings}|{VERSION}".encode(), digest_size=4
         ).hexdigest()
-        target = folder / f"{source.stem}-stain{seed}-{mark}{'.png' if plain else '.tiff'}"
+        target = folder / f"{source.stem}-stain{seed}-{mark}{'.tiff' if slide.whole else '.png'}"
         doubt = why_not_histology(slide)
         warning = f"{source}: may not be histology: {doubt}" if doubt else None
         if not target.exists():
             change = draw_perturbation(find_stains(slide, seed), draw, degrees=degrees, gain=gain)
             _check(slide, change)
-            if plain:
-                _save(change.apply(slide.read(0, 0, *slide.dimensions)), target)
-            else:
+            if slide.whole:
                 write_pyramid(slide, target, change.apply, done=done)
+            else:
+                _save(change.apply(slide.read(0, 0, *slide.dimensions)), target)
     return target, warning
 
 

@@ -21,7 +21,7 @@ from medassay.slides.image import PLAUSIBLE_MPP, Pixels, Slide
 
 MAX_PIXELS = 100_000_000
 """The largest plain image that is decoded (300 MB): a small file that unfolds into more is a bomb or a slide."""
-FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "PPM", "MPO")
+FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "PPM")
 """Decoders that may be used; the many others of Pillow are no image formats of a laboratory."""
 
 _RESOLUTION_UNIT, _X_RESOLUTION = 296, 282
@@ -31,6 +31,8 @@ _MICROMETRES = {2: 25_400.0, 3: 10_000.0}
 
 class PlainImage(Slide):
     """An image in memory."""
+
+    whole = False
 
     def __init__(self, path: str | Path, pixels: Pixels, mpp: float | None = None) -> None:
         super().__init__(path, (pixels.shape[1], pixels.shape[0]), mpp)
@@ -53,8 +55,9 @@ def open_plain(path: Path, mpp: float | None, max_pixels: int) -> PlainImage:
     """Decode an image wholly, so that a broken one is found now and not in the middle of a run."""
     try:
         with warnings.catch_warnings():
-            # Our own limit is checked below, with a remedy.
+            # Our own limit is checked below, with a remedy; damaged tags matter only where decoding fails.
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            warnings.filterwarnings("ignore", category=UserWarning, module="PIL")
             image = Image.open(path, formats=FORMATS)
         with image:
             check_size(path, image.size, max_pixels)
