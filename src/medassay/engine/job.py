@@ -7,15 +7,17 @@ wanted, the cases it shows.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medassay.cases import Row, read_cases
-from medassay.engine.local import Scored, run
+from medassay.engine.local import Scored, run, survey
 from medassay.engine.store import Store
 from medassay.errors import InputError
 from medassay.metrics.base import Metric
@@ -63,9 +65,11 @@ class Job:
         for metric in self.metrics:
             metric.with_evidence = metric.with_evidence or page is not None
         problems: list[str] = []
-        with self._open_store() as store:
+        with self._open_store() as store, self._rereadable() as rows:
+            if self._over_set:
+                survey(rows, self.metrics, store)
             with self._writer() as writer:
-                for batch in self._progress(run(self._rows(), self.metrics, store)):
+                for batch in self._progress(run(rows(), self.metrics, store)):
                     self._take(batch, tally, writer, page, problems)
                     if page is not None and page.full:
                         # The page carries no further case; evidence for the rest would be thrown away.
@@ -82,8 +86,27 @@ class Job:
                 store.delete()
         return Outcome(aggregates, problems)
 
-    def _rows(self) -> Iterator[Row]:
-        return read_cases(self.cases, self.columns, format=self.format, strict=self.strict)
+    @property
+    def _over_set(self) -> bool:
+        return any(metric.depends_on_set for metric in self.metrics)
+
+    @contextmanager
+    def _rereadable(self) -> Iterator[Callable[[], Iterator[Row]]]:
+        """What opens the case file, again and again where the whole set must be seen before it is scored."""
+        if self.cases != "-" or not self._over_set:
+            yield lambda: self._rows(self.cases, self.format)
+            return
+        # Standard input can be read only once.
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "standard input"
+            with copy.open("wb") as stream:
+                shutil.copyfileobj(sys.stdin.buffer, stream)
+            with copy.open("rb") as stream:
+                kind = "jsonl" if stream.read(64).decode("utf-8-sig", "ignore").lstrip()[:1] == "{" else "csv"
+            yield lambda: self._rows(str(copy), self.format or kind)
+
+    def _rows(self, cases: str, format: str | None) -> Iterator[Row]:
+        return read_cases(cases, self.columns, format=format, strict=self.strict)
 
     def _take(
         self,
@@ -142,6 +165,11 @@ class Job:
         if path is None and self.keep and (self.out or self.page) is not None:
             target = self.out or self.page
             path = target.with_name(target.name + ".resume") if target is not None else None
+        if path is None and self._over_set:
+            # Between seeing the set and scoring it, what has been scored is kept here.
+            with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "scores") as store:
+                yield store
+            return
         if path is None:
             yield None
             return

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from medassay.cases import Case, Row
 from medassay.engine.store import Store, keys_of
-from medassay.metrics.base import Metric
+from medassay.metrics.base import Metric, survey_all
 from medassay.scores import Result, Score
 
 BATCH = 1024
@@ -41,8 +41,30 @@ def run(
         ]
 
 
+def survey(rows: Callable[[], Iterable[Row]], metrics: Sequence[Metric], store: Store | None = None) -> None:
+    """Before a run: let metrics whose numbers depend on the whole set see it, in bounded memory.
+
+    `rows` opens the stream anew, once for each such metric. What has to be scored on the way is kept in the
+    store, where the run then finds it.
+    """
+    survey_all(metrics, _Slices(rows), lambda metric, cases: _through(metric, cases, store))
+
+
+class _Slices:
+    """The cases of a stream in slices, from the start with each loop."""
+
+    def __init__(self, rows: Callable[[], Iterable[Row]]) -> None:
+        self.rows = rows
+
+    def __iter__(self) -> Iterator[list[Case]]:
+        stream = (row.case for row in self.rows() if row.case is not None)
+        while slice_ := list(islice(stream, BATCH)):
+            yield slice_
+
+
 def score_cases(cases: Sequence[Case], metrics: Sequence[Metric]) -> Result:
     """Score cases held in memory."""
+    survey_all(metrics, [cases], lambda metric, some: _through(metric, some, None))
     return Result(
         cases=tuple(cases),
         metrics=tuple(metrics),
@@ -52,8 +74,11 @@ def score_cases(cases: Sequence[Case], metrics: Sequence[Metric]) -> Result:
 
 def _through(metric: Metric, cases: Sequence[Case], store: Store | None) -> list[Score]:
     """Scores of all cases: from the store where it has them, measured and kept where not."""
+    if metric.members:
+        return metric.compose([_through(member, cases, store) for member in metric.members])
+    measured = metric.score_slice if metric.over_set else metric.score
     if store is None:
-        return metric.score(cases)
+        return measured(cases)
     scores = store.get(metric, cases)
     missing = [i for i, score in enumerate(scores) if score is None]
     # Equal content is measured once, in order, so that a resumed run cuts the same slices as a whole one.
@@ -64,8 +89,9 @@ def _through(metric: Metric, cases: Sequence[Case], store: Store | None) -> list
     for start in range(0, len(places), metric.keep_every):
         some = places[start : start + metric.keep_every]
         todo = [cases[same[0]] for same in some]
-        made = metric.score(todo)
-        store.put(metric, todo, made)
+        made = measured(todo)
+        kept = [i for i, score in enumerate(made) if score.value is not None or metric.keeps_unscored]
+        store.put(metric, [todo[i] for i in kept], [made[i] for i in kept])
         for same, score in zip(some, made):
             for i in same:
                 scores[i] = score

@@ -77,6 +77,6 @@ def keys_of(metric: Metric, cases: Sequence[Case]) -> list[bytes]:
     keys = []
     for case in cases:
         hasher = start.copy()
-        hasher.update(case.digest(metric.needs))
+        hasher.update(case.digest(metric.needs | metric.reads))
         keys.append(hasher.digest())
     return keys

@@ -8,7 +8,7 @@ that lack a field, several references, a row that breaks) is dealt with here, on
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -21,6 +21,8 @@ from medassay.errors import MedassayError
 from medassay.scores import Score, Signature
 
 Floats = npt.NDArray[np.float64]
+Scorer = Callable[["Metric", Sequence[Case]], list[Score]]
+"""Scores a slice of cases with a metric, from the run's store where it has them."""
 
 
 class Metric(ABC):
@@ -31,6 +33,9 @@ class Metric(ABC):
     bounds: lowest and highest possible value; None where there is no bound.
     defined: where the number is defined (paper and section).
     references: with several references, the `best` one's score counts, or the `mean` over them.
+    reads: fields that it uses where they are there, but does not need.
+    members: metrics whose scores this one is made of, by `compose`.
+    over_set: whether a number depends on the whole set scored; such a metric sees all of it first (`survey`).
     """
 
     name: str
@@ -40,6 +45,11 @@ class Metric(ABC):
     parts: tuple[str, ...] = ()
     higher_is_better: bool = True
     bounds: tuple[float | None, float | None] = (0.0, 1.0)
+    reads: frozenset[str] = frozenset()
+    members: tuple[Metric, ...] = ()
+    over_set: bool = False
+    keeps_unscored: ClassVar[bool] = True
+    """Whether the store may keep the reason a case is unscored; no where it may have gone by the next run."""
     with_evidence: bool = False
     """Whether evidence that costs time is wanted; whoever draws it turns it on."""
     keep_every: ClassVar[int] = 1024
@@ -66,6 +76,11 @@ class Metric(ABC):
             settings["refs"] = self.references
         return Signature.build(getattr(type(self), "name", self.name), settings, __version__)
 
+    @property
+    def depends_on_set(self) -> bool:
+        """Whether this metric, or one it is made of, is over the set scored."""
+        return self.over_set or any(member.depends_on_set for member in self.members)
+
     def combine(self, sums: Floats, counts: Floats) -> Floats:
         """The aggregate of sets of cases, from the summed statistics of each set.
 
@@ -76,8 +91,26 @@ class Metric(ABC):
             mean: Floats = sums[..., 0] / counts
         return mean
 
+    def survey(self, batches: Iterable[Sequence[Case]], scored: Scorer) -> None:
+        """See the whole set before any of it is scored; for metrics that are `over_set`.
+
+        batches: every case of the set, in slices; scored: gives the scores of a member for a slice.
+        """
+        raise NotImplementedError(f"metric '{self.name}' is over the set and has no survey")
+
+    def compose(self, scores: Sequence[Sequence[Score]]) -> list[Score]:
+        """One score a case from the members' scores (one sequence a member); for metrics with `members`."""
+        raise NotImplementedError(f"metric '{self.name}' has members and no compose")
+
     def score(self, cases: Sequence[Case]) -> list[Score]:
-        """One score a case, same order, same length, always."""
+        """One score a case, same order, same length, always; the cases are the set, where that matters."""
+        survey_all([self], [cases], lambda metric, some: metric.score_slice(some))
+        return self.score_slice(cases)
+
+    def score_slice(self, cases: Sequence[Case]) -> list[Score]:
+        """Scores of a slice of the set that has been surveyed."""
+        if self.members:
+            return self.compose([member.score_slice(cases) for member in self.members])
         needs = sorted(self.needs)
         reasons = [_lacking(case, needs) for case in cases]
         complete = [case for case, reason in zip(cases, reasons) if reason is None]
@@ -128,6 +161,20 @@ class Metric(ABC):
         )
 
 
+def survey_all(metrics: Sequence[Metric], batches: Iterable[Sequence[Case]], scored: Scorer) -> None:
+    """Let every metric that is over the set see it, members before what is made of them.
+
+    `batches` is gone through once for each such metric, so it must be something that can be: a list, or
+    an object that starts anew with each loop.
+    """
+    for metric in metrics:
+        if not metric.depends_on_set:
+            continue
+        survey_all(metric.members, batches, scored)
+        if metric.over_set:
+            metric.survey(batches, scored)
+
+
 def _lacking(case: Case, needs: Sequence[str]) -> str | None:
     """Why the case cannot be scored: the first need it lacks."""
     for need in needs:
@@ -156,6 +203,11 @@ class Part(Metric):
         self.needs = whole.needs
         self.higher_is_better = whole.higher_is_better
         self.bounds = whole.bounds
+        self.reads = whole.reads
+        self.over_set = whole.over_set
+
+    def survey(self, batches: Iterable[Sequence[Case]], scored: Scorer) -> None:
+        self.whole.survey(batches, scored)
 
     def settings(self) -> Mapping[str, object]:
         return {"of": f"{self.whole.signature.name}.{self.part}", **self.whole.settings()}

@@ -76,12 +76,39 @@ class Judgement:
     high: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class TokenStates:
+    """What a layer of an encoder says of each token of one text, frame tokens included.
+
+    offsets: the characters [start, end) of each token in the text as given; (0, 0) for frame tokens.
+    before, after: frame tokens at either end ([CLS], [SEP]).
+    cut: tokens of the text that were left out because it is longer than the model reads.
+    """
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    states: Matrix
+    before: int
+    after: int
+    cut: int = 0
+
+
 class Encoder(Protocol):
-    """Roles `encoder` and `align`: texts to unit vectors."""
+    """Roles `encoder` and `align`: texts to unit vectors, or to a state for each token.
+
+    layers: the layers whose token states can be had, the lowest first (0: the embeddings).
+    """
 
     name: str
+    layers: Sequence[int]
 
     def embed(self, texts: Sequence[str]) -> Matrix: ...
+
+    def token_ids(self, texts: Sequence[str]) -> list[list[int]]: ...
+
+    def token_states(
+        self, texts: Sequence[str], *, layer: int, cut: bool = False, overlap: int = 100
+    ) -> list[TokenStates]: ...
 
 
 class EntityModel(Protocol):

@@ -167,6 +167,27 @@ class Network:
         """A row: the ids between the frame tokens."""
         return [*self.before, *ids, *self.after]
 
+    @contextmanager
+    def lowest(self, layers: int) -> Iterator[None]:
+        """Only the lowest layers while the block runs: the last hidden state is then theirs."""
+        holder, name = self._stack()
+        whole = getattr(holder, name)
+        try:
+            setattr(holder, name, whole[:layers])
+            yield
+        finally:
+            setattr(holder, name, whole)
+
+    def _stack(self) -> tuple[Any, str]:
+        """The module that holds the list of layers, and the list's name there."""
+        import torch
+
+        for holder in (getattr(self.model, "encoder", None), getattr(self.model, "transformer", None), self.model):
+            for name in ("layer", "layers", "block", "h"):
+                if isinstance(getattr(holder, name, None), torch.nn.ModuleList):
+                    return holder, name
+        raise ModelError(f"{self.folder.path}: the layers of a {self.config.get('model_type')} model cannot be chosen")
+
     def run(
         self, rows: Sequence[Sequence[int]], sides: Sequence[Sequence[int]] | None = None
     ) -> Iterator[tuple[list[int], Any, Any]]:

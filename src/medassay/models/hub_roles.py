@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from medassay.errors import ModelError
-from medassay.models.base import Judgement, Matrix, Span
+from medassay.models.base import Judgement, Matrix, Span, TokenStates
 from medassay.models.hub import Network, Read, windows_of
 from medassay.models.hub_labels import group, read_tags
 from medassay.models.pairs import diagnosis_first
 from medassay.models.roles import apart, softmax
-from medassay.models.tokens import Window
+from medassay.models.states import join_states, state_windows
+from medassay.models.tokens import Tokens, Window
 
 _CACHED_TEXTS = 20_000
 
@@ -31,7 +32,50 @@ class HubEncoder:
         self.network, self.name = network, network.name
         self.size = int(network.model.config.hidden_size)
         self.first_token = _pooling(network) == "cls"
+        self.layers = range(int(network.model.config.num_hidden_layers) + 1)
         self.cache: OrderedDict[str, Matrix] = OrderedDict()
+
+    def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text's tokens, without frame tokens."""
+        return [one.ids for one in self._word_tokens(texts)]
+
+    def token_states(
+        self, texts: Sequence[str], *, layer: int, cut: bool = False, overlap: int = 100
+    ) -> list[TokenStates]:
+        """The states after `layer` (0: the embeddings); the layers above it are not run."""
+        if layer not in self.layers:
+            raise ModelError(f"{self.name}: there is no layer {layer}; it has 0 to {self.layers[-1]}")
+        network = self.network
+        tokens = self._word_tokens(texts)
+        windows = state_windows(tokens, network.room, cut=cut, overlap=overlap)
+        rows = [network.framed(tokens[w.text].ids[w.first : w.last]) for w in windows]
+        made: list[Matrix] = [np.zeros((0, self.size), np.float32)] * len(rows)
+        with network.lowest(layer):
+            for batch, output, _ in network.run(rows):
+                states = output.last_hidden_state.float().cpu().numpy()
+                for k, i in enumerate(batch):
+                    made[i] = states[k, : len(rows[i])].copy()
+        return join_states(tokens, windows, made, network.before, network.after)
+
+    def _word_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Tokens without the white space around a text, which some tokenizers give tokens of their own.
+
+        RoBERTa and GPT-2 mark the start of a word by the space before it; the first word gets one, as in
+        `bert-score`.
+        """
+        lead = " " if self.network.config.get("model_type") in ("roberta", "gpt2") else ""
+        shifts = [len(text) - len(text.lstrip()) - len(lead) for text in texts]
+        reads = self.network.read([lead + text.strip() for text in texts])
+        return [
+            Tokens(
+                read.tokens.ids,
+                [(max(a + shift, 0), b + shift) for a, b in read.tokens.offsets],
+                read.tokens.pieces,
+            )
+            if shift
+            else read.tokens
+            for read, shift in zip(reads, shifts)
+        ]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Unit vectors [texts, size]. A long text is the mean of its windows, weighted by their tokens."""

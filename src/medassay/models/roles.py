@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from medassay.models.base import Judgement, Link, Matrix, Reading, Span
+from medassay.errors import ModelError
+from medassay.models.base import Judgement, Link, Matrix, Reading, Span, TokenStates
 from medassay.models.decoding import bio_transitions, decode_spans
 from medassay.models.graphs import BUDGET, ModelSet, framed, stack
 from medassay.models.pairs import diagnosis_first, join_pair
+from medassay.models.states import join_states, state_windows
 from medassay.models.tokens import CLS, SEP, Tokens, Window, batches, sentence_windows
 
 READ_WINDOW = 126
@@ -28,7 +30,23 @@ class EmbeddedEncoder:
         self.models = models
         self.settings = models.role(role)
         self.name = f"{models.name}/{role}"
+        self.layers = (int(models.role("trunk")["layers"]),)
         self.cache: OrderedDict[str, Matrix] = OrderedDict()
+
+    def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text's tokens, without frame tokens."""
+        return [one.ids for one in self.models.tokenizer(texts)]
+
+    def token_states(
+        self, texts: Sequence[str], *, layer: int, cut: bool = False, overlap: int = 100
+    ) -> list[TokenStates]:
+        """The states after the trunk, the one layer that the embedded graphs give out for every token."""
+        if layer not in self.layers:
+            raise ModelError(f"{self.name}: token states are to be had of layer {self.layers[0]}, not of {layer}")
+        tokens = self.models.tokenizer(texts)
+        windows = state_windows(tokens, int(self.settings["max_tokens"]) - 2, cut=cut, overlap=overlap)
+        rows = self.models.hidden([framed(tokens[w.text].ids[w.first : w.last]) for w in windows])
+        return join_states(tokens, windows, rows, (CLS,), (SEP,))
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Unit vectors [texts, size]. A long text is the mean of its windows, weighted by their tokens."""

@@ -81,7 +81,7 @@ def sentence_windows(text: str, tokens: Tokens, index: int, limit: int, overlap:
         following = ends[i + 1] if i + 1 < len(ends) else None
         if following is not None and following - start <= limit:
             continue
-        windows += _sliding(index, start, end, limit, overlap)
+        windows += sliding_windows(index, start, end, limit, overlap)
         start = end
     return windows
 
@@ -99,7 +99,7 @@ def _sentence_ends(text: str, tokens: Tokens) -> list[int]:
     return ends
 
 
-def _sliding(index: int, start: int, end: int, limit: int, overlap: int) -> list[Window]:
+def sliding_windows(index: int, start: int, end: int, limit: int, overlap: int) -> list[Window]:
     """One window if it fits, else overlapping ones; tokens in an overlap belong to the nearer middle."""
     if end - start <= limit:
         return [Window(index, start, end, start, end)] if end > start else []
