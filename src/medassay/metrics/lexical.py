@@ -46,6 +46,8 @@ def bleu_lexicon(tokenizer: str, lowercase: bool) -> Lexicon:
         if tokenizer == "13a":
             if text.isalnum():
                 return [text]
+            if text[-1] in ".,:;)" and text[:-1].isalnum():
+                return [text[:-1], text[-1]]
             if not _RARE.search(text):
                 return _WORD_13A.findall(text)
         words: list[str] = tokenize(text.rstrip()).split()

@@ -132,9 +132,10 @@ class _Pieces(dict[str, int]):
         self.starts = array("q", [0])
 
     def __missing__(self, piece: str) -> int:
+        words, numbers = self.words, self.numbers
         for word in (piece[1:],) if piece[0] == " " else self.split(piece):
-            self.words.append(self.numbers.setdefault(word, len(self.numbers)))
-        self.starts.append(len(self.words))
+            words.append(numbers.setdefault(word, len(numbers)))
+        self.starts.append(len(words))
         number = self[piece] = len(self)
         return number
 
