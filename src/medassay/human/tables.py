@@ -25,8 +25,9 @@ Pair = tuple[str, str]
 class AgreementRow:
     """Agreement on one column. `alpha` over all annotators, `pairs` for each two of them.
 
-    `kappa`, `f1` (tolerance 0, 1, 2) and `pearson` are averages over pairs; kappa is given for
-    raw answers only, where equal values mean equal judgements, and F1 for counts and scales. NaN: not assessable; None: not asked.
+    `kappa`, `f1` (tolerance 0, 1, 2) and `pearson` are averages over pairs; kappa is given for raw
+    answers only, where equal values mean equal judgements, and F1 for counts and scales. NaN: not
+    assessable; None: not asked.
     """
 
     column: str

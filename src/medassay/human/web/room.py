@@ -35,6 +35,7 @@ def _templates() -> Environment:
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     pages.filters["score"] = lambda value: "–" if value is None or value != value else f"{value:.2f}"
+    pages.filters["brief"] = lambda value: "–" if value is None else f"{value:.3g}"
     pages.filters["letter"] = lambda slot: chr(64 + int(slot))
     pages.filters["minutes"] = lambda ms: f"{ms // 60_000} min" if ms >= 60_000 else f"{ms // 1000} s"
     return pages
