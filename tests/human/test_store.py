@@ -198,3 +198,9 @@ def test_decisions_are_events_too_and_the_last_one_stands(store):
 def test_a_database_that_is_not_there_is_explained(make_study):
     with pytest.raises(InputError, match="database"):
         Store(make_study(database="postgresql://nobody@127.0.0.1:1/none"))
+
+
+def test_a_new_database_file_is_private(make_study):
+    study = make_study()
+    Store(study).close()
+    assert (study.path.parent / "study.db").stat().st_mode & 0o077 == 0

@@ -93,7 +93,9 @@ def test_decisions_replace_averages(ratings):
 
 
 def test_no_cell_is_a_formula(ratings):
-    assert "'=b()" in csv_text(per_text(ratings, UNITS))
+    assert ", =b()," in csv_text(per_text(ratings, UNITS)), "a text gets a space, which no metric minds"
+    commented = Ratings(FACTS, [Rating("1", "a", "=x", {}, "=cmd()")])
+    assert "'=x" in csv_text(per_annotator(commented)) and "'=cmd()" in csv_text(per_annotator(commented))
 
 
 def test_long_form_reads_back_as_the_same_ratings(ratings, tmp_path):

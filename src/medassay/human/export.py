@@ -72,11 +72,17 @@ def per_annotator(ratings: Ratings) -> list[Record]:
     return rows
 
 
-def _cell(value: Any) -> str:
+TEXTS = ("candidate", "reference", "source")
+
+
+def _cell(column: str, value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return guard(value)
+        # A text that a spreadsheet would run gets a space in front, which no metric minds; an
+        # apostrophe, as for other cells, would be a change to the text that is judged.
+        safe = guard(value)
+        return " " + value if safe != value and column in TEXTS else safe
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
@@ -89,7 +95,7 @@ def csv_text(rows: Sequence[Record]) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([guard(column) for column in columns])
     for row in rows:
-        writer.writerow([_cell(row.get(column)) for column in columns])
+        writer.writerow([_cell(column, row.get(column)) for column in columns])
     return stream.getvalue()
 
 

@@ -8,10 +8,11 @@ events is a cache: `audit` rebuilds it and compares.
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,10 +76,17 @@ class NewEvent:
     active_ms: int = 0
 
 
+def _private(path: str) -> None:
+    """Make a new database file readable by its owner only: it will hold reports."""
+    with suppress(OSError):  # what else is wrong with the path, SQLite will say
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+
+
 def _engine(url: str) -> Engine:
     try:
         if not url.startswith("sqlite"):
             return create_engine(url, pool_size=10, max_overflow=10, pool_pre_ping=True, hide_parameters=True)
+        _private(url.removeprefix("sqlite:///"))
         engine = create_engine(url, connect_args={"timeout": 30}, hide_parameters=True, pool_size=20, max_overflow=20)
     except (ImportError, SQLAlchemyError) as error:
         raise InputError(
