@@ -8,7 +8,7 @@ ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(ENOUGH)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: demo test lint setup readme bench clean
+.PHONY: demo test lint setup readme bench papers clean
 
 # The environment of a user: core only. Stamp files make repeated calls instant.
 $(VENV)/.core: pyproject.toml
@@ -21,7 +21,7 @@ $(VENV)/.core: pyproject.toml
 # The environment of a developer: core, linters, test oracles and the web parts.
 $(VENV)/.dev: $(VENV)/.core
 	@echo "adding linters and test oracles to $(VENV)"
-	@$(PIP) --editable '.[dev,serve]'
+	@$(PIP) --editable '.[dev,serve,slides]'
 	@touch $@
 
 setup: $(VENV)/.dev
@@ -43,6 +43,11 @@ readme: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+# docs/papers.md: published tables beside ours, on the data in DATA.
+papers: $(VENV)/.dev
+	@test -n "$(DATA)" || { echo "say where the data are: make papers DATA=/path/to/data"; exit 2; }
+	$(BIN)/python -m benchmarks.papers --data $(DATA)
 
 clean:
 	rm -rf $(VENV) .venv-* demo-out dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

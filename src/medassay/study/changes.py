@@ -147,8 +147,10 @@ def _numbers(value: str) -> list[str]:
 def _applied(text: str, edit: _Edit, instead: str) -> str:
     """The text after one edit; capitals, the article before it and spaces are put right."""
     old = text[edit.start : edit.end]
-    if instead and old[:1].isupper() and instead[:1].islower():
-        instead = instead.upper() if old.isupper() and len(old) > _SHORT else instead[0].upper() + instead[1:]
+    if old[:1].isupper() and instead[:1].islower():
+        shouted = text[max(0, edit.start - 15) : edit.end + 15].isupper()
+        acronym = old.isupper() and len(old) > 1 and re.search(r"\w[^.!?\n]*$", text[: edit.start])
+        instead = instead.upper() if shouted else instead if acronym else instead[0].upper() + instead[1:]
     before, after = text[: edit.start], text[edit.end :]
     if not instead and old[:1].isupper():
         after = after[:1].upper() + after[1:]

@@ -87,7 +87,7 @@ def validate(
     if report is not None:
         from medassay.report.study_page import write_study
 
-        facts = [f"{len(table):,} cases", f"{len(study.metrics)} metrics", f"{len(study.humans)} human columns"]
+        facts = [f"{len(table):,} cases", f"metrics: {len(study.metrics)}", f"human columns: {len(study.humans)}"]
         write_study(report, "Agreement with people", facts, validation_sections(study))
         say(f"report written to {report}")
     for problem in problems[:8]:
@@ -134,7 +134,7 @@ def stress(
         from medassay.report.stress import stress_sections
         from medassay.report.study_page import write_study
 
-        facts = [f"{len(material.originals):,} references", f"{len(loaded)} metrics"]
+        facts = [f"{len(material.originals):,} references", f"metrics: {len(loaded)}"]
         write_study(report, "Sensitivity to clinical errors", facts, stress_sections(test))
         say(f"report written to {report}")
     for problem in problems[:8]:

@@ -117,6 +117,10 @@ class Tally:
         if row + 1 >= _PENDING:
             self._fold()
 
+    def values(self, metric: str) -> list[float]:
+        """The scored values of a metric, group by group."""
+        return [value for group in self._columns[metric].values.values() for value in group]
+
     def _widen(self, column: _Column, width: int) -> None:
         """The first scored case says how many statistics the metric has; the others must agree."""
         if column.width:
