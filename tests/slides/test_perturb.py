@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from tests.slides.made import on_glass, tissue
+from tests.slides.made import EOSIN, HAEMATOXYLIN, on_glass, tissue
 
 from medassay.cases import Case
 from medassay.slides import decompose, open_image
@@ -76,9 +76,9 @@ def test_a_perturbation_of_nothing_is_refused(folder):
 
 
 def test_doubtful_images_come_with_a_warning(folder):
-    smooth = np.zeros((200, 200, 3), np.uint8)
-    smooth[:100], smooth[100:] = (150, 60, 120), (90, 70, 150)
-    Image.fromarray(smooth).save(folder / "drawing.png")
+    down, across = np.mgrid[0.6:1.2:300j, 0:1:300j]
+    smooth = (down * across)[..., None] * HAEMATOXYLIN + (down * (1 - across))[..., None] * EOSIN
+    Image.fromarray((240 * np.exp(-smooth)).astype(np.uint8)).save(folder / "drawing.png")
     (copy,) = perturb_images(cases("drawing.png"), folder / "out", images=folder)
     assert copy.path is not None
     assert "drawing.png: may not be histology" in copy.warning

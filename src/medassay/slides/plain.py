@@ -58,11 +58,10 @@ def open_plain(path: Path, mpp: float | None, max_pixels: int) -> PlainImage:
             # Our own limit is checked below, with a remedy; damaged tags matter only where decoding fails.
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             warnings.filterwarnings("ignore", category=UserWarning, module="PIL")
-            image = Image.open(path, formats=FORMATS)
-        with image:
-            check_size(path, image.size, max_pixels)
-            found = _tiff_mpp(image)
-            pixels = to_rgb(image, str(path))
+            with Image.open(path, formats=FORMATS) as image:
+                check_size(path, image.size, max_pixels)
+                found = _tiff_mpp(image)
+                pixels = to_rgb(image, str(path))
     except InputError:
         raise
     except Image.DecompressionBombError as error:
