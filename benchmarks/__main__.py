@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import commands, lexical, links, resampling
+from benchmarks import commands, lexical, links, resampling, slides
 from benchmarks.figures import Figure, machine, show
 
 ALL: dict[str, tuple[str, Callable[[], Iterator[Figure]]]] = {
@@ -14,6 +14,7 @@ ALL: dict[str, tuple[str, Callable[[], Iterator[Figure]]]] = {
     "resampling": ("Bootstrap", resampling.run),
     "links": ("Linking mentions to concepts", links.run),
     "memory": ("Memory", commands.memory),
+    "slides": ("Whole slides", slides.run),
 }
 
 
