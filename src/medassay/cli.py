@@ -80,6 +80,9 @@ def score(
     strict: Strict = False,
     store: Annotated[Path | None, typer.Option(help="Lasting store of results, shared by runs.")] = None,
     no_store: Annotated[bool, typer.Option("--no-store", help="Keep nothing for a later resume.")] = False,
+    save_distribution: Annotated[
+        Path | None, typer.Option(help="Store means and deviations (.json), for z(…,reference=FILE).")
+    ] = None,
 ) -> None:
     """Score a file of cases; print a summary, write scores and a report page."""
     from rich.console import Console
@@ -103,10 +106,11 @@ def score(
         strict=strict,
         store=store,
         keep=not no_store,
+        distribution=save_distribution,
     )
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)
-    for path, what in ((out, "scores"), (report, "report")):
+    for path, what in ((out, "scores"), (report, "report"), (save_distribution, "distribution")):
         if path is not None:
             say(f"{what} written to {path}")
     _say_problems(cases, outcome.problems)

@@ -53,6 +53,7 @@ class Job:
     strict: bool = False
     store: Path | None = None
     keep: bool = True
+    distribution: Path | None = None
 
     def run(self) -> Outcome:
         """Do it."""
@@ -82,6 +83,11 @@ class Job:
             aggregates = summarise(tally, resamples=self.resamples, seed=self.seed)
             if page is not None and self.page is not None:
                 page.write(self.page, aggregates, settings=self._said())
+            if self.distribution is not None:
+                from medassay.metrics.ensemble import save_distributions
+
+                plain = {metric.name: tally.values(metric.name) for metric in self.metrics}
+                save_distributions(self.distribution, self.metrics, plain)
             if store is not None and self.store is None:
                 store.delete()
         return Outcome(aggregates, problems)
@@ -143,7 +149,7 @@ class Job:
         }
 
     def _check_writable(self) -> None:
-        for path in (self.out, self.page):
+        for path in (self.out, self.page, self.distribution):
             if path is not None and not path.resolve().parent.is_dir():
                 raise InputError(f"{path}: the folder {path.resolve().parent} does not exist; create it first")
             if path is not None and not os.access(path.resolve().parent, os.W_OK):

@@ -28,6 +28,11 @@ BUILT_IN: dict[str, str] = {
     "chrf": "medassay.metrics.lexical:Chrf",
     "meteor": "medassay.metrics.meteor:Meteor",
     "levenshtein": "medassay.metrics.lexical:Levenshtein",
+    "bertscore": "medassay.metrics.bertscore:BertScore",
+    "medbertscore": "medassay.metrics.bertscore:MedBertScore",
+    "medbertscore-sp": "medassay.metrics.bertscore:MedBertScoreSP",
+    "judge": "medassay.metrics.judge:Judge",
+    "z": "medassay.metrics.ensemble:ZMean",
 }
 """One line a metric: its name and its class, imported on first use."""
 

@@ -35,9 +35,10 @@ class HubEncoder:
         self.layers = range(int(network.model.config.num_hidden_layers) + 1)
         self.cache: OrderedDict[str, Matrix] = OrderedDict()
 
-    def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text's tokens, without frame tokens."""
-        return [one.ids for one in self._word_tokens(texts)]
+    def token_ids(self, texts: Sequence[str], *, cut: bool = False) -> list[list[int]]:
+        """The ids of each text's tokens, without frame tokens; `cut`: only those that fit in a row."""
+        room = self.network.room if cut else None
+        return [one.ids[:room] for one in self._word_tokens(texts)]
 
     def token_states(
         self, texts: Sequence[str], *, layer: int, cut: bool = False, overlap: int = 100

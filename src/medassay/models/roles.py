@@ -33,9 +33,10 @@ class EmbeddedEncoder:
         self.layers = (int(models.role("trunk")["layers"]),)
         self.cache: OrderedDict[str, Matrix] = OrderedDict()
 
-    def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text's tokens, without frame tokens."""
-        return [one.ids for one in self.models.tokenizer(texts)]
+    def token_ids(self, texts: Sequence[str], *, cut: bool = False) -> list[list[int]]:
+        """The ids of each text's tokens, without frame tokens; `cut`: only those that fit in a row."""
+        room = int(self.settings["max_tokens"]) - 2 if cut else None
+        return [one.ids[:room] for one in self.models.tokenizer(texts)]
 
     def token_states(
         self, texts: Sequence[str], *, layer: int, cut: bool = False, overlap: int = 100

@@ -1,0 +1,195 @@
+"""Mentions: where a text names something medical, found without a model.
+
+The longest run of words that is a name in the terminology (MONDO, UBERON, CL and our lexicons), in any order
+and spelling that `terms` folds, plus words of clinical notes that the ontologies lack (symptoms, procedures,
+drugs: `lexicons/clinical.tsv`). Time is linear in the text. For measuring texts, not for coding them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from medassay.language.terminology import terminology
+from medassay.language.terms import _tables, fold, lemma, read_tsv
+
+LONGEST = 7
+"""Words of a name, fillers not counted; the few longer names are found by their parts."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’`][^\W_]{1,2}\b)?")
+_POSSESSIVE = re.compile(r"['’`].*")
+_PLAIN = re.compile(r"[^a-z0-9]+")
+_STOP = re.compile(r"[.;:!?()\[\]\n]")
+_LETTERS = ("D", "M", "S", "U", "F", "C")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Characters [start, end) of a text that name a concept; `id` is empty for clinical words without one."""
+
+    start: int
+    end: int
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    start: int
+    end: int
+    lemma: str
+    acronym: bool
+    joins: bool
+    """Whether it may belong to one name with the word before it: no full stop, bracket or line end between."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Every name by its normal form; the words that occur in names; what may not or may stand alone."""
+
+    rows: dict[str, int]
+    vocabulary: frozenset[str]
+    common: frozenset[str]
+    short: frozenset[str]
+    clinical: frozenset[str]
+    endings: tuple[str, ...]
+    phrases: dict[str, list[tuple[tuple[str, ...], str]]]
+    fillers: frozenset[str]
+    markers: dict[str, int]
+
+
+@lru_cache(maxsize=1)
+def _names() -> _Names:
+    store = terminology()
+    rows: dict[str, int] = {}
+    for letter in reversed(_LETTERS):
+        rows.update((form[1:], row) for form, row in store.index.items() if form[0] == letter)
+    listed: dict[str, list[str]] = {}
+    for entry in read_tsv("clinical.tsv"):
+        listed.setdefault(entry["kind"], []).extend(word.strip() for word in entry["words"].split("|"))
+    _, fillers, phrases, _ = _tables()
+    by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for phrase in sorted(phrases, key=lambda text: (-len(text.split()), text)):
+        parts = tuple(phrase.split())
+        by_first.setdefault(parts[0], []).append((parts, phrases[phrase]))
+    words = [*listed["symptom"], *listed["procedure"], *listed["drug"]]
+    return _Names(
+        rows=rows,
+        vocabulary=frozenset(word for form in rows for word in form.split()),
+        common=frozenset(listed["common"]),
+        short=frozenset(listed["short"]),
+        clinical=frozenset(" ".join(sorted(map(lemma, word.split()))) for word in words),
+        endings=tuple(listed["ending"]),
+        phrases=by_first,
+        fillers=fillers,
+        markers={form[1:]: row for form, row in store.index.items() if form[0] == "K" and len(form) > 3},
+    )
+
+
+def mentions(text: str) -> list[Mention]:
+    """The mentions of a text, in order, never overlapping.
+
+    >>> text = "No pain; carcinoma of the left kidney, on lisinopril."
+    >>> [text[m.start : m.end] for m in mentions(text)]
+    ['pain', 'carcinoma of the left kidney', 'lisinopril']
+    """
+    names = _names()
+    words = _content(text, names)
+    found: list[Mention] = []
+    at = 0
+    while at < len(words):
+        mention, used = _longest(text, words, at, names)
+        if mention is not None:
+            found.append(mention)
+        at += used
+    return found
+
+
+def medical_words(text: str) -> list[tuple[int, int]]:
+    """Spans of the medical words of a text: the words of its mentions."""
+    return [(mention.start, mention.end) for mention in mentions(text)]
+
+
+def _longest(text: str, words: list[_Word], at: int, names: _Names) -> tuple[Mention | None, int]:
+    """The longest name that begins at a word, and how many words to go on by."""
+    store = terminology()
+    run = 1
+    while at + run < len(words) and run < LONGEST and words[at + run].joins and _may_join(words[at + run].lemma, names):
+        run += 1
+    for length in range(run, 0, -1):
+        some = words[at : at + length]
+        form = " ".join(sorted({word.lemma for word in some} - _SIDES)) or some[0].lemma
+        if length > 1 and some[-1].lemma in _SIDES:
+            continue
+        row = names.rows.get(form)
+        if length == 1:
+            return _single(some[0], row, names), 1
+        if row is not None and " " in form:
+            return Mention(some[0].start, some[-1].end, store.ids[row], store.names[row]), length
+        if form in names.clinical and " " in form:
+            return Mention(some[0].start, some[-1].end, "", text[some[0].start : some[-1].end]), length
+    return None, 1
+
+
+_SIDES = frozenset({"left", "right", "bilateral"})
+
+
+def _may_join(word: str, names: _Names) -> bool:
+    return word in names.vocabulary or word in _SIDES or word in _clinical_parts()
+
+
+@lru_cache(maxsize=1)
+def _clinical_parts() -> frozenset[str]:
+    return frozenset(part for word in _names().clinical if " " in word for part in word.split())
+
+
+def _single(word: _Word, row: int | None, names: _Names) -> Mention | None:
+    """A word alone: short ones must be acronyms or listed, everyday words do not count."""
+    store = terminology()
+    form = word.lemma
+    if form.isdigit() or (form in names.common and not word.acronym):
+        return None
+    if row is None:
+        row = names.markers.get(form) if word.acronym or any(c.isdigit() for c in form) else None
+    if row is not None and (len(form) > 3 or word.acronym or form in names.short):
+        return Mention(word.start, word.end, store.ids[row], store.names[row])
+    if form in names.clinical or (len(form) > 5 and form.endswith(names.endings)):
+        return Mention(word.start, word.end, "", form)
+    return None
+
+
+def _content(text: str, names: _Names) -> list[_Word]:
+    """The words that carry meaning, phrases such as `in situ` as one, fillers left out."""
+    made: list[_Word] = []
+    joins = False
+    pending = list(_plain_words(text))
+    at = 0
+    while at < len(pending):
+        start, end, word, acronym, after_stop = pending[at]
+        joins = joins and not after_stop
+        used, replaced = 1, None
+        for parts, instead in names.phrases.get(word, ()):
+            if tuple(one[2] for one in pending[at : at + len(parts)]) == parts:
+                used, replaced, end = len(parts), instead, pending[at + len(parts) - 1][1]
+                break
+        at += used
+        if replaced == "" or (replaced is None and word in names.fillers and not acronym):
+            continue
+        made.append(_Word(start, end, replaced or lemma(word), acronym and used == 1, joins))
+        joins = True
+    return made
+
+
+def _plain_words(text: str) -> Iterator[tuple[int, int, str, bool, bool]]:
+    """(start, end, folded word, whether an acronym, whether a stop stands before it)."""
+    shouting = text.upper() == text
+    last = 0
+    for match in _WORD.finditer(text):
+        written = _POSSESSIVE.sub("", match[0])
+        word = _PLAIN.sub("", fold(written))
+        if word:
+            acronym = not shouting and 2 <= len(written) <= 6 and written.upper() == written and not written.isdigit()
+            yield match.start(), match.end(), word, acronym, bool(_STOP.search(text, last, match.start()))
+        last = match.end()

@@ -1,0 +1,212 @@
+"""Ensembles: the mean of several metrics' z-scores.
+
+A z-score says how many standard deviations a case stands above the mean of a metric: over the set being
+scored, or over a stored distribution, so that a single note can be scored. As published for MIST-Comb1 and
+MIST-Comb2 (mean of z-scores of MIST, ROUGE-1 recall and BERTScore or BLEURT, z over the set scored).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from medassay import __version__
+from medassay.cases import Case
+from medassay.errors import InputError, MedassayError
+from medassay.metrics.base import Metric, Scorer
+from medassay.scores import Score
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How one metric is distributed over a set: its signature, cases, mean and standard deviation.
+
+    sd has n in the denominator: over the set it came from, z-scores have mean 0 and deviation 1.
+    """
+
+    signature: str
+    n: int
+    mean: float
+    sd: float
+
+    @classmethod
+    def of(cls, signature: str, values: Sequence[float]) -> Distribution:
+        """Summed exactly, so that neither order nor slicing of the set can be seen in the result."""
+        n = len(values)
+        mean = math.fsum(values) / n if n else math.nan
+        variance = math.fsum((value - mean) ** 2 for value in values) / n if n else math.nan
+        return cls(signature, n, mean, math.sqrt(variance))
+
+    @property
+    def problem(self) -> str | None:
+        """Why no z-score can be had, or None."""
+        if self.n < 2:
+            return (
+                f"has {self.n} scored case{'s' * (self.n != 1)} in the set; z-scores need two or a stored distribution"
+            )
+        if not self.sd > 1e-12 * max(1.0, abs(self.mean)):
+            return "is the same for every case of the set, so there is no z-score"
+        return None
+
+
+class ZMean(Metric):
+    """Mean of z-scores of the members: 0 is the average case, 1 a standard deviation above it; higher is better.
+
+    `z(rouge1_r,bertscore_f)`; any metric, family, part or setting may be a member. A member of which lower
+    is better counts with its sign turned. z is taken over the cases of the set that every member scores, or
+    with `reference=FILE` over a distribution that `medassay score … --save-distribution FILE` has stored. A
+    case that a member does not score is unscored. Over the set itself the mean is 0 by construction: compare
+    systems, not runs.
+    """
+
+    name = "z"
+    summary = "mean of z-scores of other metrics, over the set scored or a stored distribution"
+    defined = "Note metrics paper, MIST-Comb1 / MIST-Comb2"
+    needs = frozenset({"candidate"})
+    bounds = (None, None)
+
+    def __init__(
+        self,
+        members: Sequence[str] = (),
+        *,
+        reference: str | None = None,
+        models: str | None = None,
+        references: Literal["best", "mean"] = "best",
+    ) -> None:
+        super().__init__(references=references)
+        from medassay.metrics.registry import load_metrics
+
+        if not members:
+            raise MedassayError("z: name its members, as in z(rouge1_r,chrf)")
+        self.members = tuple(load_metrics(members, models=models, references=references))
+        if any(isinstance(member, ZMean) for member in self.members):
+            raise MedassayError("z: an ensemble cannot be a member of another; list the metrics themselves")
+        self.needs = frozenset().union(*(member.needs for member in self.members))
+        self.reads = frozenset().union(*(member.reads for member in self.members))
+        self.over_set = reference is None
+        self.source = "set"
+        self.distributions: Mapping[str, Distribution] | None = None
+        if reference is not None:
+            self._take_stored(Path(reference))
+
+    def _take_stored(self, path: Path) -> None:
+        stored, digest = read_distributions(path)
+        for member in self.members:
+            if member.name not in stored:
+                raise InputError(
+                    f"{path}: holds no distribution of '{member.name}', only of {', '.join(sorted(stored))}; "
+                    f"score a set with z({','.join(m.name for m in self.members)}) and --save-distribution"
+                )
+        self.distributions = stored
+        self.source = f"{path.stem}@{digest}"
+
+    def _checked(self) -> Mapping[str, Distribution]:
+        """The distributions, after a look at whether the stored ones speak of the members as they are set now.
+
+        Not at the start: a member that is over the set has its full signature only once it has seen the set.
+        """
+        assert self.distributions is not None, "z: scored before the set was seen"
+        for member in self.members:
+            one = self.distributions[member.name]
+            if one.signature != str(member.signature) and not self.over_set:
+                raise InputError(
+                    f"the stored distribution of '{member.name}' was made with {one.signature}; here it is "
+                    f"{member.signature}. Use the same settings, or store it anew with --save-distribution"
+                )
+        return self.distributions
+
+    def settings(self) -> Mapping[str, object]:
+        made = "\n".join(str(member.signature) for member in self.members)
+        n = min((d.n for d in self.distributions.values()), default=0) if self.distributions else "none"
+        return {
+            "members": "+".join(member.name for member in self.members),
+            "made": hashlib.sha256(made.encode()).hexdigest()[:8],
+            "z": self.source,
+            "n": n,
+        }
+
+    def survey(self, batches: Iterable[Sequence[Case]], scored: Scorer) -> None:
+        """Mean and deviation of each member over the cases that all of them score."""
+        values = [array("d") for _ in self.members]
+        for cases in batches:
+            for scores in zip(*(scored(member, cases) for member in self.members)):
+                found = [score.value for score in scores if score.value is not None]
+                if len(found) == len(values):
+                    for column, value in zip(values, found):
+                        column.append(value)
+        self.distributions = {
+            member.name: Distribution.of(str(member.signature), column) for member, column in zip(self.members, values)
+        }
+
+    def compose(self, scores: Sequence[Sequence[Score]]) -> list[Score]:
+        known = self._checked()
+        ours = [known[member.name] for member in self.members]
+        for member, one in zip(self.members, ours):
+            if one.problem:
+                return [Score.none(f"{member.name} {one.problem}") for _ in scores[0]]
+        return [self._one(case, ours) for case in zip(*scores)]
+
+    def _one(self, scores: Sequence[Score], distributions: Sequence[Distribution]) -> Score:
+        shown: list[dict[str, Any]] = []
+        for member, score, one in zip(self.members, scores, distributions):
+            if score.value is None:
+                return Score.none(f"{member.name}: {score.unscored}")
+            z = (score.value - one.mean) / one.sd * (1 if member.higher_is_better else -1)
+            shown.append({"name": member.name, "value": score.value, "z": z})
+        mean = math.fsum(item["z"] for item in shown) / len(shown)
+        return Score(mean, evidence={"members": shown} if self.with_evidence else {})
+
+    def measure(self, cases: Sequence[Case]) -> list[Score]:
+        return self.compose([member.measure(cases) for member in self.members])
+
+
+def save_distributions(path: Path, metrics: Iterable[Metric], values: Mapping[str, Sequence[float]]) -> None:
+    """Store how the metrics of a run, and the members of its ensembles, are distributed.
+
+    values: the scored values of each plain metric of the run.
+    """
+    found: dict[str, Distribution] = {}
+    for metric in metrics:
+        if isinstance(metric, ZMean):
+            found.update(metric.distributions or {})
+        else:
+            found.setdefault(metric.name, Distribution.of(str(metric.signature), values.get(metric.name, ())))
+    record = {
+        "medassay": __version__,
+        "distributions": {
+            name: {"signature": one.signature, "n": one.n, "mean": one.mean, "sd": one.sd}
+            for name, one in sorted(found.items())
+            if one.n
+        },
+    }
+    try:
+        path.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another file") from error
+
+
+def read_distributions(path: Path) -> tuple[dict[str, Distribution], str]:
+    """The stored distributions by metric name, and a short hash of the file."""
+    remedy = "make it with medassay score … --save-distribution FILE"
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); {remedy}") from error
+    try:
+        listed: Mapping[str, Any] = json.loads(content)["distributions"]
+        found = {
+            name: Distribution(str(one["signature"]), int(one["n"]), float(one["mean"]), float(one["sd"]))
+            for name, one in listed.items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: not a file of distributions ({type(error).__name__}: {error}); {remedy}") from error
+    bad = [name for name, one in found.items() if not (math.isfinite(one.mean) and one.sd >= 0 and one.n >= 0)]
+    if bad:
+        raise InputError(f"{path}: mean, sd or n of '{bad[0]}' is not a number that can be; {remedy}")
+    return found, hashlib.sha256(content).hexdigest()[:8]
