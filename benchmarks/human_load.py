@@ -200,10 +200,13 @@ async def annotate(client: Client, until: float, pause: float) -> None:
 def clients(study: Study, port: int, tally: Tally, seed: int) -> list[Client]:
     """One client an annotator."""
     access = Access(load_key(study.key_path))
-    return [
+    made = [
         Client(port, f"/enter/{access.link(name, 0)}", tally, random.Random(f"{seed}:{name}"))
         for name in study.annotators
     ]
+    for client in made:
+        client.marks = 3000 * (seed - 1)  # other stretches in another phase
+    return made
 
 
 async def load(study: Study, seconds: float, pause: float) -> Tally:
@@ -224,17 +227,19 @@ async def kills(study: Study, times: int, pause: float) -> Tally:
     await server.start()
     until = time.monotonic() + 3600
     busy = [asyncio.create_task(annotate(c, until, pause)) for c in clients(study, server.port, tally, 2)]
-    for number in range(times):
-        await asyncio.sleep(rng.uniform(1.0, 2.5))
-        before = len(tally.acknowledged)
-        server.end(signal.SIGKILL)
-        await server.start()
-        print(f"kill {number + 1} of {times}: {before} saves acknowledged so far", file=sys.stderr)
-    await asyncio.sleep(1.5)
-    for one in busy:
-        one.cancel()
-    await asyncio.gather(*busy, return_exceptions=True)
-    server.end()
+    try:
+        for number in range(times):
+            await asyncio.sleep(rng.uniform(1.0, 2.5))
+            before = len(tally.acknowledged)
+            server.end(signal.SIGKILL)
+            await server.start()
+            print(f"kill {number + 1} of {times}: {before} saves acknowledged so far", file=sys.stderr)
+        await asyncio.sleep(1.5)
+        for one in busy:
+            one.cancel()
+        await asyncio.gather(*busy, return_exceptions=True)
+    finally:
+        server.end()
     return tally
 
 

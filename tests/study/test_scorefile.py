@@ -77,7 +77,7 @@ def test_a_part_has_its_metric_s_direction(result: Result) -> None:
     table = table_of(result)
     assert table.direction("errors.rate") is False
     assert table.direction("rouge1") is True  # the registry knows
-    assert table.direction("expert") is None
+    assert table.direction("reader_score") is None
 
 
 def test_anyone_s_numeric_columns_are_metrics(tmp_path: Path) -> None:
