@@ -129,6 +129,58 @@ class AlignPlan:
     anchor: float = 0.0
 
 
+AlignBatch = tuple[list[str], list[int], list[str]]
+"""Names, the number of the concept each belongs to, and general texts."""
+
+
+def align_loss(
+    model: SentenceModel,
+    fixed: SentenceModel,
+    texts: Texts,
+    item: AlignBatch,
+    weights: AlignPlan,
+    fixed_texts: Texts | None = None,
+) -> Tensor:
+    """Synonyms together, all other cosines as `fixed` sees them (through its own tokenizer, if it has one)."""
+    names, owner, other = item
+    owners = torch.tensor(owner, device=next(model.parameters()).device)
+    ids = padded_ids([texts.ids(n) for n in names], owners.device, model.encoder.pad)
+    more = padded_ids([texts.ids(t) for t in other], owners.device, model.encoder.pad)
+    mine, now_texts = model(*ids), model(*more)
+    # Cosines and their targets in full precision: bf16 is coarser than the drift that is to be held down.
+    with torch.autocast("cuda", enabled=False):
+        with torch.no_grad():
+            if fixed_texts is None or fixed_texts is texts:
+                was_terms, was_texts = fixed(*ids), fixed(*more)
+            else:
+                place, pad = owners.device, fixed.encoder.pad
+                was_terms = fixed(*padded_ids([fixed_texts.ids(n) for n in names], place, pad))
+                was_texts = fixed(*padded_ids([fixed_texts.ids(t) for t in other], place, pad))
+        apart = (owners[:, None] != owners[None]).float()
+        drift = ((mine @ mine.T - was_terms @ was_terms.T) ** 2 * apart).sum() / apart.sum()
+        drift = drift + ((now_texts @ now_texts.T - was_texts @ was_texts.T) ** 2).mean()
+        loss = weights.contrast * _contrast(mine, owners, weights.sharpness) + weights.keep * drift
+        if weights.anchor:
+            moved = 2 - (now_texts * was_texts).sum(-1).mean() - (mine * was_terms).sum(-1).mean()
+            loss = loss + weights.anchor * moved
+        return loss
+
+
+def align_batches(concepts: Sequence[Concept], general: Sequence[str], batch: int, seed: int) -> list[AlignBatch]:
+    """Every concept with several names once, two of its names at a time, with as many general texts."""
+    shuffler = random.Random(seed)
+    order = [c for c in concepts if len(c.names) > 1]
+    shuffler.shuffle(order)
+    half = batch // 2
+    out = []
+    for start in range(0, len(order) - half + 1, half):
+        chunk = order[start : start + half]
+        names = [n for c in chunk for n in shuffler.sample(c.names, 2)]
+        owner = [i for i in range(len(chunk)) for _ in range(2)]
+        out.append((names, owner, shuffler.sample(general, min(len(general), batch))))
+    return out
+
+
 def train_align(
     concepts: Sequence[Concept],
     general: Sequence[str],
@@ -137,7 +189,7 @@ def train_align(
     shared: int = 3,
     teacher: str | Path | None = None,
     tokenizer_file: Path | None = None,
-    weights: AlignPlan = AlignPlan(),
+    weights: AlignPlan | None = None,
     device: torch.device | None = None,
 ) -> tuple[SentenceModel, Texts]:
     """Train `base` on synonyms while keeping the cosines of `teacher` (default: `base` as it is).
@@ -155,40 +207,11 @@ def train_align(
     texts = Texts(tokenizer)
     model = SentenceModel(load_encoder(base, shared)).to(device)
     fixed = SentenceModel(load_encoder(teacher or base)).to(device).requires_grad_(False).eval()
-    several = [c for c in concepts if len(c.names) > 1]
-    half = plan.batch // 2
 
-    def batches(epoch: int) -> list[tuple[list[str], list[int], list[str]]]:
-        shuffler = random.Random(plan.seed * 101 + epoch)
-        order = several[:]
-        shuffler.shuffle(order)
-        out = []
-        for start in range(0, len(order) - half + 1, half):
-            chunk = order[start : start + half]
-            names = [n for c in chunk for n in shuffler.sample(c.names, 2)]
-            owner = [i for i in range(len(chunk)) for _ in range(2)]
-            out.append((names, owner, shuffler.sample(general, min(len(general), plan.batch))))
-        return out
+    def batches(epoch: int) -> list[AlignBatch]:
+        return align_batches(concepts, general, plan.batch, plan.seed * 101 + epoch)
 
-    def loss_of(item: tuple[list[str], list[int], list[str]]) -> Tensor:
-        names, owner, other = item
-        ids = padded_ids([texts.ids(n) for n in names], device, model.encoder.pad)
-        mine = model(*ids)
-        loss = weights.contrast * _contrast(mine, torch.tensor(owner, device=device), weights.sharpness)
-        more = padded_ids([texts.ids(t) for t in other], device, model.encoder.pad)
-        with torch.no_grad():
-            was_terms, was_texts = fixed(*ids), fixed(*more)
-        now_texts = model(*more)
-        owners = torch.tensor(owner, device=device)
-        apart = (owners[:, None] != owners[None]).float()
-        drift = ((mine @ mine.T - was_terms @ was_terms.T) ** 2 * apart).sum() / apart.sum()
-        drift = drift + ((now_texts @ now_texts.T - was_texts @ was_texts.T) ** 2).mean()
-        loss = loss + weights.keep * drift
-        if weights.anchor:
-            loss = loss + weights.anchor * (2 - (now_texts * was_texts).sum(-1) - (mine * was_terms).sum(-1)).mean()
-        return loss
-
-    fit(model, batches, loss_of, plan)
+    fit(model, batches, lambda item: align_loss(model, fixed, texts, item, weights or AlignPlan()), plan)
     return model, texts
 
 

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from medassay.errors import InputError
@@ -61,7 +62,7 @@ def make_segment(
         if entity.assertion not in ASSERTIONS:
             raise InputError(f"{where}: assertion '{entity.assertion}' is not one of {', '.join(ASSERTIONS)}")
     order = sorted(range(len(entities)), key=lambda i: (entities[i].start, entities[i].end))
-    for a, b in zip(order, order[1:]):
+    for a, b in pairwise(order):
         if entities[a].end > entities[b].start:
             left, right = entities[a], entities[b]
             raise InputError(
@@ -102,8 +103,7 @@ def _segment_of(row: dict[str, object], where: str, number: int) -> Segment:
         raise InputError(f"{where}: 'entities' and 'relations' must be lists")
     try:
         entities = [
-            Entity(int(e["start"]), int(e["end"]), str(e["type"]), str(e.get("assertion") or "present"))
-            for e in raw
+            Entity(int(e["start"]), int(e["end"]), str(e["type"]), str(e.get("assertion") or "present")) for e in raw
         ]
         # `extract` writes relations as objects, the annotation files as [head, tail].
         pairs = [(r["head"], r["tail"]) if isinstance(r, dict) else (r[0], r[1]) for r in links]

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from medassay.errors import ModelError
 from medassay.training.bert import Encoder, SplitEncoder, load_encoder, save_encoder
 from medassay.training.loop import Schedule, fit, pick_device, set_seed
 
@@ -78,7 +79,7 @@ def hide(
     Of the hidden pieces 80 % become the mask, 10 % another piece, 10 % stay (BERT's rule).
     """
     begins = ~continues[rows]
-    words = np.cumsum(begins, axis=1)
+    words = np.cumsum(begins, axis=1, dtype=np.int64)
     draw = random_state.random((rows.shape[0], rows.shape[1] + 1)) < share
     hidden = np.take_along_axis(draw, words, axis=1) & ~np.isin(rows, special)
     out = rows.astype(np.int64)
@@ -117,6 +118,8 @@ def adapt_base(
     rows = pack(tokenizer, texts, length)
     continues = continuation_flags(tokenizer)
     mask_id = tokenizer.token_to_id(mask_token)
+    if mask_id is None:
+        raise ModelError(f"{base}: the tokenizer has no '{mask_token}'; name its mask token")
     special = [int(rows[0, 0]), int(rows[0, -1])]
     encoder = load_encoder(base, shared)
     model = MaskedWords(encoder, word_table(encoder)).to(device)

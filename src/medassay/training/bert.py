@@ -56,11 +56,14 @@ class Layer(nn.Module):
     def forward(self, hidden: Tensor, bias: Tensor) -> Tensor:
         rows, length, size = hidden.shape
 
+        query = self.query(hidden)
+        bias = bias.to(query.dtype)
+
         def split(projected: Tensor) -> Tensor:
             return projected.view(rows, length, self.heads, size // self.heads).transpose(1, 2)
 
         seen = F.scaled_dot_product_attention(
-            split(self.query(hidden)),
+            split(query),
             split(self.key(hidden)),
             split(self.value(hidden)),
             attn_mask=bias,
@@ -104,9 +107,12 @@ class Trunk(nn.Module):
 
 
 class SplitEncoder(nn.Module):
-    """Trunk and upper layers; `shared` layers (and the embeddings) stay frozen unless it is negative."""
+    """Trunk (embeddings and `shared` layers) and upper layers; −1 shares nothing and trains everything.
 
-    def __init__(self, config: dict[str, Any], shared: int) -> None:
+    A `frozen` trunk runs as it will at run time, without dropout and without gradient.
+    """
+
+    def __init__(self, config: dict[str, Any], shared: int, frozen: bool = True) -> None:
         super().__init__()
         self.config = config
         self.size: int = config["hidden_size"]
@@ -116,14 +122,14 @@ class SplitEncoder(nn.Module):
         layers = [Layer(config) for _ in range(config["num_hidden_layers"])]
         self.trunk = Trunk(Embeddings(config), layers[:cut])
         self.upper = Layers(layers[cut:])
-        if shared >= 0:
+        self.frozen = frozen and shared >= 0
+        if self.frozen:
             self.trunk.requires_grad_(False)
 
     def below(self, ids: Tensor, mask: Tensor, sides: Tensor) -> Tensor:
         """Hidden states where the upper layers begin."""
-        if self.shared < 0:
+        if not self.frozen:
             return self.trunk(ids, mask, sides)  # type: ignore[no-any-return]
-        # A frozen trunk runs as it will at run time: no dropout, no gradient.
         self.trunk.eval()
         with torch.no_grad():
             return self.trunk(ids, mask, sides)  # type: ignore[no-any-return]
@@ -185,24 +191,27 @@ def _our_name(name: str, shared: int) -> str | None:
     return None
 
 
-def load_encoder(base: str | Path, shared: int = -1) -> Encoder:
+def load_encoder(base: str | Path, shared: int = -1, frozen: bool = True) -> Encoder:
     """The encoder in folder `base` (config.json + model.safetensors), or of hub name `base`.
 
-    A BERT is split after `shared` layers, which are frozen with the embeddings; −1 trains everything.
+    A BERT is split after `shared` layers, which are frozen with the embeddings unless `frozen` is off;
+    −1 trains everything.
     """
     folder = Path(base)
     if not folder.is_dir():
         return _library_encoder(str(base))
     for needed in ("config.json", "model.safetensors"):
         if not (folder / needed).is_file():
-            raise ModelError(f"{folder}: {needed} is missing; a base is a folder with config.json, "
-                             "model.safetensors and tokenizer.json")
+            raise ModelError(
+                f"{folder}: {needed} is missing; a base is a folder with config.json, "
+                "model.safetensors and tokenizer.json"
+            )
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if config.get("model_type") != "bert":
         return _library_encoder(str(folder))
     from safetensors.torch import load_file
 
-    encoder = SplitEncoder(config, shared)
+    encoder = SplitEncoder(config, shared, frozen)
     state = {}
     for name, tensor in load_file(folder / "model.safetensors").items():
         ours = _our_name(name, shared)

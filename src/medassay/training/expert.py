@@ -56,11 +56,15 @@ def read_pairs(path: Path, score: str = "score") -> list[ScoredPair]:
             try:
                 value = float(row[score])
             except ValueError as error:
-                raise InputError(f"{path}: row {number}: column '{score}' holds '{row[score]}', not a number") from error
+                raise InputError(
+                    f"{path}: row {number}: column '{score}' holds '{row[score]}', not a number"
+                ) from error
             if not 0 <= value <= 5:
                 raise InputError(f"{path}: row {number}: score {value} lies outside 0–5")
             pairs.append(
-                ScoredPair(row["reference"], row["candidate"], value, row.get("diagnosis") or "", row.get("source") or "")
+                ScoredPair(
+                    row["reference"], row["candidate"], value, row.get("diagnosis") or "", row.get("source") or ""
+                )
             )
     return pairs
 
@@ -137,7 +141,7 @@ def _inputs(model: ExpertModel, items: Sequence[PairTokens]) -> tuple[Tensor, Te
     return ids, mask, padded([p.sides for p in items], device)
 
 
-def _loss(model: ExpertModel, items: Sequence[PairTokens], order_weight: float) -> Tensor:
+def expert_loss(model: ExpertModel, items: Sequence[PairTokens], order_weight: float) -> Tensor:
     """Cross-entropy on bins and on mean/5, plus a pairwise term: the better pair must score higher."""
     device = model.bins.weight.device
     logits, verdicts = model(*_inputs(model, items))
@@ -146,10 +150,11 @@ def _loss(model: ExpertModel, items: Sequence[PairTokens], order_weight: float) 
     score = torch.tensor([p.score for p in items], device=device)
     weight = torch.tensor([p.weight for p in items], device=device)
     bins = torch.from_numpy(BINS).to(device)
-    mean = logits.softmax(-1) @ bins
+    mean = (logits.softmax(-1) * bins).sum(-1)  # no matrix product: bf16 would round the score
     share = (mean / 5).clamp(1e-4, 1 - 1e-4)
     loss = -(target * logits.log_softmax(-1)).sum(-1)
-    loss = loss + 2.0 * F.binary_cross_entropy(share, score / 5, reduction="none")
+    wanted = score / 5
+    loss = loss - 2.0 * (wanted * share.log() + (1 - wanted) * (1 - share).log())
     total = (loss * weight).sum() / weight.sum()
     gap = score[:, None] - score[None]
     better = (gap > 0.4).float() * weight[:, None] * weight[None]
@@ -161,16 +166,20 @@ def _loss(model: ExpertModel, items: Sequence[PairTokens], order_weight: float) 
     return total
 
 
+def pair_batches(items: Sequence[PairTokens], batch: int, seed: int) -> list[list[PairTokens]]:
+    """One epoch of pairs in batches of like length."""
+    return [[items[i] for i in group] for group in buckets([len(p.ids) for p in items], batch, seed)]
+
+
 def fit_expert(
     model: ExpertModel, items: Sequence[PairTokens], plan: Schedule, order_weight: float = 1.0
 ) -> list[float]:
     """Train on tokenised pairs."""
 
     def batches(epoch: int) -> list[list[PairTokens]]:
-        groups = buckets([len(p.ids) for p in items], plan.batch, plan.seed * 31 + epoch)
-        return [[items[i] for i in group] for group in groups]
+        return pair_batches(items, plan.batch, plan.seed * 31 + epoch)
 
-    return fit(model, batches, lambda chunk: _loss(model, chunk, order_weight), plan)
+    return fit(model, batches, lambda chunk: expert_loss(model, chunk, order_weight), plan)
 
 
 def predict_expert(model: ExpertModel, items: Sequence[PairTokens], batch: int = 128) -> NDArray[np.float32]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +24,7 @@ def expert_figures(expert: ArrayLike, predicted: ArrayLike) -> dict[str, float]:
     }
 
 
-def set_f1(gold: Sequence[set[tuple[object, ...]]], found: Sequence[set[tuple[object, ...]]]) -> dict[str, float]:
+def set_f1(gold: Sequence[Set[Any]], found: Sequence[Set[Any]]) -> dict[str, float]:
     """Precision, recall and F1 (0–1, higher is better) over all sets together."""
     hit = sum(len(g & f) for g, f in zip(gold, found))
     made, there = sum(map(len, found)), sum(map(len, gold))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -19,8 +20,9 @@ Batch = TypeVar("Batch")
 class Schedule:
     """How long and how fast: `rate` for encoder layers, `head_rate` for what starts from random numbers.
 
-    `layer_decay` multiplies the rate once per layer downwards (1 leaves all equal); `average` is the
-    decay of the running mean of weights that is kept in the end (0 keeps the last weights).
+    `average` is the decay of the running mean of weights that is kept in the end (0 keeps the last).
+    `seconds` above 0 is a time limit: the rate then falls with the time spent where that runs ahead of the
+    steps, and training ends in time (such a run does not repeat bit by bit).
     """
 
     epochs: int = 8
@@ -30,9 +32,9 @@ class Schedule:
     warmup: float = 0.1
     weight_decay: float = 0.01
     clip: float = 1.0
-    layer_decay: float = 1.0
     average: float = 0.0
     seed: int = 0
+    seconds: float = 0.0
 
 
 def set_seed(seed: int) -> None:
@@ -47,19 +49,16 @@ def pick_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _groups(model: nn.Module, plan: Schedule) -> list[dict[str, object]]:
-    """Parameter groups: encoder layers by depth, the rest at the head's rate; no decay on norms and biases."""
+def _groups(model: nn.Module, plan: Schedule, rate_of: Callable[[str], float] | None) -> list[dict[str, object]]:
+    """Parameter groups: encoder and head rates (or `rate_of` the name); no decay on norms and biases."""
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
-    encoder = getattr(model, "encoder", None)
-    depth = len(encoder.upper.layers) if encoder is not None and hasattr(encoder, "upper") else 0
     for name, weight in model.named_parameters():
         if not weight.requires_grad:
             continue
-        rate = plan.rate if name.startswith("encoder.") else plan.head_rate
-        if plan.layer_decay != 1.0 and name.startswith("encoder."):
-            parts = name.split(".")
-            below = depth - 1 - int(parts[3]) if parts[1] == "upper" else depth
-            rate *= plan.layer_decay**below
+        if rate_of is not None:
+            rate = rate_of(name)
+        else:
+            rate = plan.rate if name.startswith("encoder.") else plan.head_rate
         decay = plan.weight_decay if weight.ndim > 1 else 0.0
         groups.setdefault((rate, decay), []).append(weight)
     return [{"params": w, "lr": rate, "weight_decay": decay} for (rate, decay), w in groups.items()]
@@ -70,27 +69,33 @@ def fit(
     batches: Callable[[int], Sequence[Batch]],
     loss_of: Callable[[Batch], Tensor],
     plan: Schedule,
-    after_epoch: Callable[[int], None] | None = None,
+    rate_of: Callable[[str], float] | None = None,
 ) -> list[float]:
     """Train `model` in place on `batches(epoch)`; returns the mean loss of each epoch.
 
-    `loss_of` gives the loss of one batch and may call the model as it likes. The running mean of the
-    weights, when asked for, replaces the last weights at the end.
+    `loss_of` gives the loss of one batch and may call the model as it likes; `rate_of` a parameter's name
+    overrides the plan's two rates. The running mean of the weights, when asked for, replaces the last
+    weights at the end.
     """
     trained = [w for w in model.parameters() if w.requires_grad]
     cuda = trained[0].is_cuda
-    optimiser = torch.optim.AdamW(_groups(model, plan), betas=(0.9, 0.98), eps=1e-6, fused=cuda)
+    optimiser = torch.optim.AdamW(_groups(model, plan, rate_of), betas=(0.9, 0.98), eps=1e-6, fused=cuda)
     bases = [group["lr"] for group in optimiser.param_groups]
     mean = [w.detach().clone() for w in trained] if plan.average else []
     step, losses, total = 0, [], 0
+    started = time.monotonic()
     for epoch in range(plan.epochs):
         model.train()
         items = batches(epoch)
         total = total or max(1, len(items) * plan.epochs)
         summed = torch.zeros((), device=trained[0].device)
         for item in items:
+            spent = (time.monotonic() - started) / plan.seconds if plan.seconds else 0.0
+            if spent >= 1.0:
+                break
             warm = max(1.0, plan.warmup * total)
-            factor = min((step + 1) / warm, max(0.0, (total - step) / max(1.0, total - warm)))
+            left = 1.0 - max(step / total, spent)
+            factor = min((step + 1) / warm, left / (1.0 - warm / total) if total > warm else 1.0)
             for group, base in zip(optimiser.param_groups, bases):
                 group["lr"] = base * factor
             with torch.autocast("cuda", torch.bfloat16, enabled=cuda):
@@ -107,8 +112,6 @@ def fit(
         losses.append(float(summed) / max(1, len(items)))
         if sys.stderr.isatty():
             print(f"epoch {epoch + 1}/{plan.epochs}  loss {losses[-1]:.4f}", file=sys.stderr)
-        if after_epoch is not None:
-            after_epoch(epoch)
     for weight, kept in zip(trained, mean):
         weight.data.copy_(kept)
     model.eval()
@@ -129,8 +132,13 @@ def buckets(lengths: Sequence[int], batch: int, seed: int, pool: int = 24) -> li
 
 
 def padded(rows: Sequence[Sequence[int]], device: torch.device, fill: int = 0) -> Tensor:
-    """Rows of integers as one tensor, short ones filled up with `fill`."""
+    """Rows of integers as one tensor, short ones filled up with `fill`.
+
+    On CUDA the width is a multiple of 8: only then does attention with a mask take the fast kernels.
+    """
     width = max(len(row) for row in rows)
+    if device.type == "cuda":
+        width = -(-width // 8) * 8
     table = np.full((len(rows), width), fill, np.int64)
     for i, row in enumerate(rows):
         table[i, : len(row)] = row

@@ -109,7 +109,7 @@ def _joined(a: Words, b: Words) -> Words:
     )
 
 
-def _loss(model: EntityModel, items: Sequence[Words], soft_weight: float) -> Tensor:
+def entity_loss(model: EntityModel, items: Sequence[Words], soft_weight: float) -> Tensor:
     """Cross-entropy over words, against the gold label or the teacher's distribution."""
     device = model.head.weight.device
     ids, mask = padded_ids([w.ids for w in items], device, model.encoder.pad)
@@ -132,6 +132,28 @@ def _loss(model: EntityModel, items: Sequence[Words], soft_weight: float) -> Ten
     return (losses * weight).sum() / weight.sum()
 
 
+def entity_batches(
+    gold: Sequence[Words],
+    taught: Sequence[Words],
+    batch: int,
+    seed: int,
+    join: float = 0.3,
+    gold_repeat: int = 1,
+) -> list[list[Words]]:
+    """One epoch: gold texts, some joined two by two, and taught texts, in batches of like length."""
+    shuffler = random.Random(seed)
+    items = list(gold) * gold_repeat
+    shuffler.shuffle(items)
+    joined: list[Words] = []
+    while items:
+        a = items.pop()
+        if items and shuffler.random() < join and len(a.ids) + len(items[-1].ids) < 500:
+            a = _joined(a, items.pop())
+        joined.append(a)
+    joined += taught
+    return [[joined[i] for i in group] for group in buckets([len(w.ids) for w in joined], batch, seed)]
+
+
 def fit_entities(
     model: EntityModel,
     gold: Sequence[Words],
@@ -144,20 +166,9 @@ def fit_entities(
     """Train on gold words and, where given, on words `taught` by other models."""
 
     def batches(epoch: int) -> list[list[Words]]:
-        shuffler = random.Random(plan.seed * 1009 + epoch)
-        items = list(gold) * gold_repeat
-        shuffler.shuffle(items)
-        joined: list[Words] = []
-        while items:
-            a = items.pop()
-            if items and shuffler.random() < join and len(a.ids) + len(items[-1].ids) < 500:
-                a = _joined(a, items.pop())
-            joined.append(a)
-        joined += taught
-        lengths = [len(w.ids) for w in joined]
-        return [[joined[i] for i in group] for group in buckets(lengths, plan.batch, plan.seed + epoch)]
+        return entity_batches(gold, taught, plan.batch, plan.seed * 1009 + epoch, join, gold_repeat)
 
-    return fit(model, batches, lambda items: _loss(model, items, soft_weight), plan)
+    return fit(model, batches, lambda items: entity_loss(model, items, soft_weight), plan)
 
 
 def predict_logits(model: EntityModel, texts: Sequence[Words], batch: int = 128) -> list[NDArray[np.float32]]:

@@ -98,9 +98,7 @@ class Marked:
 
 def compatible_pairs(types: Sequence[str]) -> list[tuple[int, int]]:
     """All (head, tail) indices whose types may be related."""
-    return [
-        (i, j) for i, a in enumerate(types) for j, b in enumerate(types) if i != j and (a, b) in COMPATIBLE
-    ]
+    return [(i, j) for i, a in enumerate(types) for j, b in enumerate(types) if i != j and (a, b) in COMPATIBLE]
 
 
 def mark(words: Words, entities: Sequence[Entity], relations: frozenset[tuple[int, int]]) -> Marked | None:
@@ -130,7 +128,8 @@ def mark(words: Words, entities: Sequence[Entity], relations: frozenset[tuple[in
 
 def jitter(segment: Segment, words: Words, shuffler: random.Random, rate: float) -> Segment:
     """`segment` as an imperfect reader would mark it: entities lost or with a boundary off by a word."""
-    entities, kept = [], {}
+    entities: list[Entity] = []
+    kept: dict[int, int] = {}
     taken = [(e.start, e.end) for e in segment.entities]
     for number, entity in enumerate(segment.entities):
         draw = shuffler.random()
@@ -155,7 +154,12 @@ def _tensors(items: Sequence[Marked], device: torch.device) -> tuple[list[Tensor
     """Model inputs of a batch and the number of the first entity of each item."""
     ids, mask = padded_ids([m.ids for m in items], device, 0)
     tags = padded([m.tags for m in items], device)
-    row, first, last, head, tail, starts = [], [], [], [], [], []
+    row: list[int] = []
+    first: list[int] = []
+    last: list[int] = []
+    head: list[int] = []
+    tail: list[int] = []
+    starts: list[int] = []
     for i, m in enumerate(items):
         offset = len(row)
         starts.append(offset)
@@ -168,7 +172,7 @@ def _tensors(items: Sequence[Marked], device: torch.device) -> tuple[list[Tensor
     return [ids, mask, tags, *places], starts
 
 
-def _loss(
+def relation_loss(
     model: RelationModel, items: Sequence[Marked], shuffler: random.Random, negatives: float | None
 ) -> Tensor:
     device = model.tags.weight.device
@@ -177,7 +181,7 @@ def _loss(
     related = np.array([r for m in items for r in m.related], np.float32)
     weights = np.array([m.weight for m in items for _ in m.related], np.float32)
     if negatives is not None and len(related):
-        wanted = int(round(negatives * max(1.0, related.sum())))
+        wanted = round(negatives * max(1.0, float(related.sum())))
         absent = [i for i, r in enumerate(related) if not r]
         for i in shuffler.sample(absent, max(0, len(absent) - wanted)):
             weights[i] = 0.0
@@ -190,6 +194,25 @@ def _loss(
         each = F.binary_cross_entropy_with_logits(scores.float(), target, reduction="none")
         loss = loss + (each * weight).sum() / weight.sum().clamp(min=1.0)
     return loss
+
+
+def relation_batches(
+    segments: Sequence[Segment],
+    words: Sequence[Words],
+    batch: int,
+    seed: int,
+    noise: float = 0.0,
+    read: Sequence[Marked] = (),
+) -> list[list[Marked]]:
+    """One epoch of marked segments, spoilt by `noise`, in batches of like length."""
+    shuffler = random.Random(seed)
+    items = list(read)
+    for segment, tokens in zip(segments, words):
+        seen = jitter(segment, tokens, shuffler, noise) if noise else segment
+        marked = mark(tokens, seen.entities, seen.relations)
+        if marked is not None:
+            items.append(replace(marked, weight=segment.weight))
+    return [[items[i] for i in group] for group in buckets([len(m.ids) for m in items], batch, seed)]
 
 
 def fit_relations(
@@ -207,18 +230,11 @@ def fit_relations(
     """
 
     def batches(epoch: int) -> list[list[Marked]]:
-        shuffler = random.Random(plan.seed * 7919 + epoch)
-        items = list(read)
-        for segment, tokens in zip(segments, words):
-            seen = jitter(segment, tokens, shuffler, noise) if epoch % 2 else segment
-            marked = mark(tokens, seen.entities, seen.relations)
-            if marked is not None:
-                items.append(replace(marked, weight=segment.weight))
-        groups = buckets([len(m.ids) for m in items], plan.batch, plan.seed + epoch)
-        return [[items[i] for i in group] for group in groups]
+        spoil = noise if epoch % 2 else 0.0
+        return relation_batches(segments, words, plan.batch, plan.seed * 7919 + epoch, spoil, read)
 
     shuffler = random.Random(plan.seed)
-    return fit(model, batches, lambda items: _loss(model, items, shuffler, negatives), plan)
+    return fit(model, batches, lambda items: relation_loss(model, items, shuffler, negatives), plan)
 
 
 def predict_relations(

@@ -1,0 +1,191 @@
+"""What `medassay train ROLE` does: read annotation, hold a tenth out, train, measure, write a model folder.
+
+Preset `embedded` trains our own recipes on a BERT base and writes ONNX graphs with a manifest; preset
+`paper` repeats HARE's settings on any encoder of the transformers library. Both kinds of folder are
+read by `models.load(role, folder)`.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medassay.errors import InputError, UnknownName, nearest
+from medassay.models.decoding import ASSERTIONS, ENTITY_TYPES, HARE_TYPES, RELATION_TYPES, bio_labels
+from medassay.training.align import Concept, read_concepts, retrieval_accuracy, train_align
+from medassay.training.annotation import Segment, folds_by_group
+from medassay.training.bert import SplitEncoder
+from medassay.training.data import read_annotation
+from medassay.training.expert import BINS, VERDICTS, ScoredPair, predict_expert, read_pairs, train_expert
+from medassay.training.figures import expert_figures, set_f1
+from medassay.training.loop import Schedule
+from medassay.training.ner import char_spans, evaluate_ner, gold_spans, span_f1, train_ner, words_of
+from medassay.training.paper import split_tenth, train_ner_paper, train_re_paper
+from medassay.training.relations import mark, predict_relations, train_re
+
+TRAINED = ("ner", "re", "align", "expert")
+SHARED = 3
+
+
+def train_role(
+    role: str,
+    data: Path,
+    base: str,
+    out: Path,
+    preset: str = "embedded",
+    epochs: int | None = None,
+    seed: int = 0,
+    general: Path | None = None,
+) -> dict[str, float]:
+    """Train `role` on `data` from `base`, write the model to `out` and return its held-out figures.
+
+    `data` is annotation in any form that `read_annotation` knows (ner, re), a JSONL of concepts (align)
+    or a CSV of scored pairs (expert). `general` is a text file, a line a text, on which align keeps the
+    base's sense of similarity; without it the concepts' own names serve.
+    """
+    if role not in TRAINED:
+        raise UnknownName(f"no recipe for the role '{role}'{nearest(role, TRAINED)} Roles: {', '.join(TRAINED)}")
+    if preset == "paper":
+        if role not in ("ner", "re"):
+            raise UnknownName(f"preset 'paper' has no recipe for '{role}': HARE publishes settings for ner and re")
+        train = train_ner_paper if role == "ner" else train_re_paper
+        return train(read_annotation(data), base, out).held_out
+    if preset != "embedded":
+        raise UnknownName(f"no preset '{preset}'{nearest(preset, ('embedded', 'paper'))} Presets: embedded, paper")
+    out.mkdir(parents=True, exist_ok=True)
+    if role == "ner":
+        return _ner(read_annotation(data), base, out, Schedule(epochs=epochs or 10, rate=3e-4, seed=seed))
+    if role == "re":
+        return _re(read_annotation(data), base, out, Schedule(epochs=epochs or 15, rate=4e-4, seed=seed))
+    if role == "expert":
+        plan = Schedule(epochs=epochs or 5, rate=1.2e-4, head_rate=5e-4, seed=seed)
+        return _expert(read_pairs(data), base, out, plan)
+    lines = general.read_text(encoding="utf-8").splitlines() if general else []
+    plan = Schedule(epochs=epochs or 2, rate=3e-4, batch=256, seed=seed)
+    return _align(read_concepts(data), [t for t in lines if t.strip()], base, out, plan)
+
+
+def _encoder(model: Any) -> SplitEncoder:
+    if not isinstance(model.encoder, SplitEncoder):
+        raise InputError("preset 'embedded' needs a BERT base folder (config.json, model.safetensors, tokenizer.json)")
+    return model.encoder
+
+
+def _write(out: Path, base: str, role: str, settings: dict[str, Any], figures: dict[str, float]) -> None:
+    from medassay.training.export import write_manifest, write_tokenizer
+
+    write_tokenizer(Path(base) / "tokenizer.json", out)
+    trunk = {"graph": "trunk.onnx", "max_tokens": 512}
+    shared = {"trunk": "trunk.onnx", "max_tokens": 512}
+    origin = {"licence": "as the base and the annotation", "source": f"trained from {Path(base).name}"}
+    write_manifest(out, f"trained-{role}", {"trunk": trunk, role: {**shared, **settings}}, origin)
+    record = {"role": role, "held_out": figures}
+    (out / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def _ner(segments: Sequence[Segment], base: str, out: Path, plan: Schedule) -> dict[str, float]:
+    from medassay.training.export import export_ner, export_trunk
+
+    train, test = split_tenth(segments, plan.seed)
+    model, tokenizer = train_ner(train, base, plan, shared=SHARED)
+    found = [
+        char_spans(words_of(tokenizer, s.text), spans) for s, spans in zip(test, evaluate_ner(model, tokenizer, test))
+    ]
+    gold = [gold_spans(s) for s in test]
+    figures = {f"f1_{name}": span_f1(gold, found, (name,))["f1"] for name in ENTITY_TYPES}
+    figures |= {"f1_five_types": span_f1(gold, found, HARE_TYPES)["f1"], **span_f1(gold, found)}
+    export_trunk(_encoder(model), out)
+    export_ner(model, out)
+    settings = {"graph": "ner.onnx", "labels": list(bio_labels()), "temperature": 1.0, "threshold": 0.7}
+    _write(out, base, "ner", settings, figures)
+    return figures
+
+
+def _re(segments: Sequence[Segment], base: str, out: Path, plan: Schedule) -> dict[str, float]:
+    from medassay.training.export import export_relations, export_trunk
+
+    train, test = split_tenth(segments, plan.seed)
+    model, tokenizer = train_re(train, base, plan, shared=SHARED, noise=0.2)
+    items = [m for s in test if (m := mark(words_of(tokenizer, s.text), s.entities, s.relations)) is not None]
+    gold, found, right, asked = [], [], 0, 0
+    for item, (linked, stances) in zip(items, predict_relations(model, items)):
+        gold.append({pair for pair, yes in zip(item.pairs, item.related) if yes})
+        found.append({pair for pair, chance in zip(item.pairs, linked) if chance >= 0.5})
+        right += int((stances.argmax(1) == np.asarray(item.assertions)).sum())
+        asked += len(item.assertions)
+    figures = {**set_f1(gold, found), "assertion_accuracy": right / max(1, asked)}
+    export_trunk(_encoder(model), out)
+    export_relations(model, out)
+    settings = {
+        "graph": "relations.onnx",
+        "tags": list(bio_labels()),
+        "pairs": [list(p) for p in RELATION_TYPES],
+        "assertions": list(ASSERTIONS),
+        "threshold": 0.5,
+    }
+    _write(out, base, "re", settings, figures)
+    return figures
+
+
+def _expert(pairs: Sequence[ScoredPair], base: str, out: Path, plan: Schedule) -> dict[str, float]:
+    from medassay.training.export import export_expert, export_trunk
+
+    folds = folds_by_group([p.reference for p in pairs], 10, plan.seed)
+    if max(folds) == 0:
+        raise InputError("training needs pairs of at least two references: one part is held out")
+    held = max(folds)
+    train = [p for p, f in zip(pairs, folds) if f != held]
+    test = [p for p, f in zip(pairs, folds) if f == held]
+    model, tokenizer = train_expert(train, base, plan, shared=SHARED)
+    bins = predict_expert(model, [tokenizer.pair(p) for p in test])
+    said, truth = bins @ BINS, np.array([p.score for p in test])
+    spread = np.maximum(0.3, np.sqrt(np.maximum(0.0, bins @ BINS**2 - said**2)))
+    figures = expert_figures(truth, said)
+    export_trunk(_encoder(model), out)
+    export_expert(model, out)
+    settings = {
+        "graph": "expert.onnx",
+        "bins": [float(b) for b in BINS],
+        "verdicts": list(VERDICTS),
+        "calibration": {"slope": 1.0, "shift": 0.0},
+        "interval": {"coverage": 0.9, "scaled_half_width": conformal(truth - said, spread), "floor": 0.3},
+    }
+    _write(out, base, "expert", settings, figures)
+    return figures
+
+
+def conformal(residuals: Any, spread: Any, coverage: float = 0.9) -> float:
+    """How many spreads wide a half interval must be to hold `coverage` of held-out residuals.
+
+    >>> conformal(np.array([1.0, -2.0, 0.5]), np.array([1.0, 1.0, 1.0]), 0.5)
+    1.0
+    """
+    scaled = np.sort(np.abs(np.asarray(residuals)) / np.asarray(spread))
+    place = int(np.ceil((len(scaled) + 1) * coverage)) - 1
+    return float(scaled[min(place, len(scaled) - 1)])
+
+
+def _align(
+    concepts: Sequence[Concept], general: Sequence[str], base: str, out: Path, plan: Schedule
+) -> dict[str, float]:
+    from medassay.training.export import export_embedding, export_trunk
+
+    several = [c for c in concepts if len(c.names) > 1]
+    if len(several) < 20:
+        raise InputError(f"alignment needs at least 20 concepts with two names or more; found {len(several)}")
+    order = several[:]
+    random.Random(plan.seed).shuffle(order)
+    held = order[: max(1, min(2000, len(order) // 10))]
+    hidden = {c.id for c in held}
+    rest = [c for c in concepts if c.id not in hidden]
+    model, texts = train_align(rest, list(general) or [c.names[0] for c in concepts], base, plan, SHARED)
+    figures = {"synonym_retrieval": retrieval_accuracy(model, texts, held, concepts)}
+    export_trunk(_encoder(model), out)
+    export_embedding(_encoder(model), out / "align.onnx")
+    _write(out, base, "align", {"graph": "align.onnx", "size": _encoder(model).size}, figures)
+    return figures
