@@ -71,7 +71,7 @@ def test_permutation_p_against_all_orders(name: str) -> None:
     observed = abs(coefficient(name)(x, y))
     every = [abs(coefficient(name)(x, y[list(order)])) for order in permutations(range(6))]
     exact = np.mean(np.array(every) >= observed - 1e-9)
-    assert permutation_p(name, x, y, np.arange(6), 8000, 1) == pytest.approx(exact, abs=0.012)
+    assert permutation_p(x, y, np.arange(6), 8000, 1)[name] == pytest.approx(exact, abs=0.012)
 
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
@@ -81,9 +81,9 @@ def test_cases_of_one_cluster_are_no_extra_evidence(name: str) -> None:
     y = 0.6 * x + y
     thrice = [np.repeat(column, 10) + generator.normal(0, 1e-3, 120) for column in (x, y)]
     clusters = np.repeat(np.arange(12), 10)
-    naive = permutation_p(name, *thrice, np.arange(120), 2000, 1)
-    fair = permutation_p(name, *thrice, clusters, 2000, 1)
-    alone = permutation_p(name, x, y, np.arange(12), 2000, 1)
+    naive = permutation_p(*thrice, np.arange(120), 2000, 1)[name]
+    fair = permutation_p(*thrice, clusters, 2000, 1)[name]
+    alone = permutation_p(x, y, np.arange(12), 2000, 1)[name]
     assert naive < 0.002
     assert fair == pytest.approx(alone, abs=0.05)
 
@@ -92,11 +92,11 @@ def test_bootstrap_draws_whole_clusters_and_repeats_itself() -> None:
     generator = np.random.default_rng(0)
     x, y = generator.normal(size=(2, 60))
     clusters = np.arange(60) // 3
-    first = bootstrap("kendall", x, y, clusters, 20, 50, 7)
-    assert np.array_equal(first, bootstrap("kendall", x, y, clusters, 20, 50, 7))
-    assert not np.array_equal(first, bootstrap("kendall", x, y, clusters, 20, 50, 8))
+    first = bootstrap(x, y, clusters, 20, 50, 7)["kendall"]
+    assert np.array_equal(first, bootstrap(x, y, clusters, 20, 50, 7)["kendall"])
+    assert not np.array_equal(first, bootstrap(x, y, clusters, 20, 50, 8)["kendall"])
     # One cluster alone: every resample is the data.
-    assert np.allclose(bootstrap("pearson", x, y, np.zeros(60, int), 1, 5, 1), coefficient("pearson")(x, y))
+    assert np.allclose(bootstrap(x, y, np.zeros(60, int), 1, 5, 1)["pearson"], coefficient("pearson")(x, y))
 
 
 def test_interval_agrees_with_scipy() -> None:
@@ -112,7 +112,7 @@ def test_interval_agrees_with_scipy() -> None:
         method="percentile",
         rng=np.random.default_rng(1),
     ).confidence_interval
-    low, high = interval(bootstrap("pearson", x, y, np.arange(150), 150, 2000, 1))
+    low, high = interval(bootstrap(x, y, np.arange(150), 150, 2000, 1, ["pearson"])["pearson"])
     assert (low, high) == pytest.approx((oracle.low, oracle.high), abs=0.02)
 
 

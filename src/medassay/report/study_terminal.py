@@ -116,10 +116,12 @@ def print_stress(console: Console, test: Stress) -> None:
         lines.append((f"{shown(card.metric)} {arrow(card.higher_is_better)}", card.ladder, card))
         lines += [(f"  {shown(group) or 'no group'}", ladder, None) for group, ladder in card.by_group.items()]
     columns = [Column("metric", [name for name, _, _ in lines], justify="left")]
-    columns += [Column(rung, [_share(ladder[rung]) for _, ladder, _ in lines]) for rung in RUNGS]
-    columns.append(Column("harmless > error", [_share(card.win) if card else "" for _, _, card in lines], keep=1))
+    columns += [Column(rung, [_share(ladder[rung]) for _, ladder, _ in lines], fold=True) for rung in RUNGS]
+    columns.append(
+        Column("harmless > error", [_share(card.win) if card else "" for _, _, card in lines], keep=1, fold=True)
+    )
     blind = [_share(card.blind) if card else "" for _, _, card in lines]
-    columns.append(Column("negation blind spot (0 is best)", blind, keep=2))
+    columns.append(Column("negation blind spot (0 is best)", blind, keep=2, fold=True))
     print_table(console, columns)
     for card in cards:
         console.print()

@@ -9,7 +9,7 @@ counted bit by bit of the rank, for all resamples together.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -217,17 +217,18 @@ WEIGHTED: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
 }
 
 
-def bootstrap(name: str, x: Floats, y: Floats, clusters: Ints, count: int, resamples: int, seed: int) -> Floats:
-    """The coefficient on bootstrap resamples of whole clusters; NaN where a resample leaves it undefined.
+def bootstrap(
+    x: Floats, y: Floats, clusters: Ints, count: int, resamples: int, seed: int, names: Sequence[str] = COEFFICIENTS
+) -> dict[str, Floats]:
+    """The coefficients on bootstrap resamples of whole clusters; NaN where a resample leaves one undefined.
 
     clusters: of each case, 0 … count − 1. Two calls with the same count and seed see the same draws.
     """
-    out = np.empty(resamples)
-    made = 0
+    blocks: dict[str, list[Floats]] = {name: [] for name in names}
     for weights in _draws(clusters, count, resamples, seed):
-        out[made : made + len(weights)] = WEIGHTED[name](x, y, weights)
-        made += len(weights)
-    return out
+        for name, made in blocks.items():
+            made.append(WEIGHTED[name](x, y, weights))
+    return {name: np.concatenate(made) for name, made in blocks.items()}
 
 
 def _draws(clusters: Ints, count: int, resamples: int, seed: int) -> Iterator[Floats]:
@@ -250,7 +251,9 @@ def interval(drawn: Floats) -> tuple[float, float] | tuple[None, None]:
     return float(low), float(high)
 
 
-def permutation_p(name: str, x: Floats, y: Floats, clusters: Ints, permutations: int, seed: int) -> float:
+def permutation_p(
+    x: Floats, y: Floats, clusters: Ints, permutations: int, seed: int, names: Sequence[str] = COEFFICIENTS
+) -> dict[str, float]:
     """Two-sided p of no association: (k + 1) / (permutations + 1), k of them reaching the observed value.
 
     Whole clusters of y change places, and cases inside a cluster too, so that what makes cases of one
@@ -259,18 +262,24 @@ def permutation_p(name: str, x: Floats, y: Floats, clusters: Ints, permutations:
     order = np.argsort(clusters, kind="stable")
     _, place = np.unique(clusters[order], return_inverse=True)
     a, b = x[order], y[order]
-    if name == "spearman":
-        a, b = ranks(a), ranks(b)
-    statistic = _kendall_score(a, b) if name == "kendall" else _product(a, b)
-    observed = abs(float(statistic(np.arange(len(a))[None])[0]))
-    slack = 1e-9 * max(observed, 1e-300)
+    known = {
+        "pearson": lambda: _product(a, b),
+        "spearman": lambda: _product(ranks(a), ranks(b)),
+        "kendall": lambda: _kendall_score(a, b),
+    }
+    statistics = {name: known[name]() for name in names}
+    unmoved = np.arange(len(a))[None]
+    observed = {name: abs(float(statistic(unmoved)[0])) * (1 - 1e-9) for name, statistic in statistics.items()}
+    reached = dict.fromkeys(names, 0)
     random = np.random.default_rng(seed)
-    reached, block, count = 0, max(1, _BLOCK // len(a)), int(place.max()) + 1
+    block, count = max(1, _BLOCK // len(a)), int(place.max()) + 1
     for start in range(0, permutations, block):
         rows = min(block, permutations - start)
         keys = random.permuted(np.tile(np.arange(count), (rows, 1)), axis=1)[:, place] + random.random((rows, len(a)))
-        reached += int((np.abs(statistic(np.argsort(keys, axis=1))) >= observed - slack).sum())
-    return (reached + 1) / (permutations + 1)
+        orders = np.argsort(keys, axis=1)
+        for name, statistic in statistics.items():
+            reached[name] += int((np.abs(statistic(orders)) >= observed[name]).sum())
+    return {name: (count + 1) / (permutations + 1) for name, count in reached.items()}
 
 
 def _product(a: Floats, b: Floats) -> Callable[[Ints], Floats]:

@@ -33,20 +33,16 @@ def item_level(
     clusters: of each case, 0 … count − 1, of which `present` occur.
     """
     out: dict[str, Coefficient] = {}
-    kept = np.full(resamples, np.nan)
     if present < 0.8 * count:
         # Cases of many clusters are left out: draw among those that remain, so that resamples keep their size.
         _, clusters = np.unique(clusters, return_inverse=True)
         count = present
+    drawn = bootstrap(x, y, clusters, count, resamples, seed) if present > 1 else {}
+    p = permutation_p(x, y, clusters, resamples, seed)
     for name in COEFFICIENTS:
-        low, high = None, None
-        if present > 1:
-            drawn = bootstrap(name, x, y, clusters, count, resamples, seed)
-            low, high = interval(drawn)
-            kept = drawn if name == "pearson" else kept
-        p = permutation_p(name, x, y, clusters, resamples, seed)
-        out[name] = Coefficient(coefficient(name)(x, y), low, high, p)
-    return out, kept
+        low, high = interval(drawn[name]) if drawn else (None, None)
+        out[name] = Coefficient(coefficient(name)(x, y), low, high, p[name])
+    return out, drawn.get("pearson", np.full(resamples, np.nan))
 
 
 def scale_ends(column: Floats, scale: tuple[float, float] | None) -> tuple[float, float]:
