@@ -91,6 +91,9 @@ def test_export_goes_straight_into_scoring(command, medassay, tmp_path):
     with (tmp_path / "scores.csv").open(encoding="utf-8") as stream:
         row = next(csv.DictReader(stream))
     assert row["f_score"] and row["rouge1"]
+    words = ["validate", "human.csv", "--human", "recall", "--metrics", "rouge1,rougeL", "--resamples", "50"]
+    assert medassay(*words, "--out", "study.csv").code == 0
+    assert "rougeL" in (tmp_path / "study.csv").read_text(encoding="utf-8")
 
 
 def test_a_table_of_raw_counts_needs_no_study(command):

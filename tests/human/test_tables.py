@@ -17,7 +17,8 @@ from medassay.human.protocols import load_protocol
 from medassay.human.protocols.base import Words
 from medassay.human.published import read_table
 from medassay.human.ratings import Rating, Ratings, from_store, with_derived
-from medassay.human.show import agreement_html, agreement_records, write_page
+from medassay.human.report import agreement_html, human_result, write_page
+from medassay.human.show import agreement_records
 from medassay.human.store import NewEvent, Store
 from medassay.human.tables import agreement, system_table
 
@@ -153,7 +154,9 @@ def test_ratings_of_a_study_leave_out_practice_and_unfinished_tasks(make_study):
 def test_the_page_and_the_records(ratings, tmp_path):
     rows, systems = agreement(ratings, resamples=20), system_table(ratings)
     page = tmp_path / "people.html"
-    write_page(ratings, rows, systems, page, title="<b>study</b>")
+    write_page(ratings, rows, systems, page, title="<b>study</b>", units=UNITS)
+    write_page(ratings, rows, systems, tmp_path / "no-texts.html", title="table")
+    assert human_result(ratings, UNITS).mean["coherence"] == 0.625
     text = page.read_text(encoding="utf-8")
     assert "Means by system" in text and "<b>study</b>" not in text
     assert "&lt;b&gt;" in agreement_html(

@@ -12,6 +12,7 @@ import typer
 from medassay.errors import InputError
 
 if TYPE_CHECKING:
+    from medassay.human.plan import Unit
     from medassay.human.ratings import Ratings
     from medassay.human.store import Store
     from medassay.human.study import Study
@@ -189,7 +190,7 @@ def agreement_command(
 
     from medassay.human import show
 
-    ratings = _ratings(study, protocol)
+    ratings, units = _ratings(study, protocol)
     if not ratings.rows:
         raise InputError(f"{study}: no task is finished yet")
     from medassay.human.tables import agreement, system_table
@@ -205,21 +206,25 @@ def agreement_command(
         write_rows(show.agreement_records(rows), out)
         print(f"table written to {out}")
     if report is not None:
-        show.write_page(ratings, rows, systems, report, title=study.stem)
+        from medassay.human.report import write_page
+
+        write_page(ratings, rows, systems, report, title=study.stem, units=units)
         print(f"page written to {report}")
 
 
-def _ratings(path: Path, protocol: str | None) -> Ratings:
+def _ratings(path: Path, protocol: str | None) -> tuple[Ratings, list[Unit]]:
+    """Ratings, and the texts they speak of where they are at hand."""
     if path.suffix.lower() in (".yaml", ".yml"):
         from medassay.human.ratings import from_store
 
-        return from_store(_store(path)[1])
+        store = _store(path)[1]
+        return from_store(store), store.units()
     from medassay.human.protocols import load_protocol
     from medassay.human.published import read_table
 
     if protocol is None:
         raise InputError(f"{path}: a table of raw counts needs --protocol, e.g. --protocol fact-counting")
-    return read_table(path, load_protocol(protocol))
+    return read_table(path, load_protocol(protocol)), []
 
 
 @annotate_app.command("export")

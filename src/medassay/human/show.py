@@ -1,10 +1,8 @@
-"""Agreement and system tables on the terminal, as records, and as a section of the report page."""
+"""Agreement and system tables on the terminal and as records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -14,8 +12,6 @@ from medassay.human.tables import AgreementRow, SystemRow
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from medassay.report.sections import Run, Section
 
 NOTE = (
     "Krippendorff's alpha over all annotators with a 95 % interval (cases resampled), then for each pair. "
@@ -29,11 +25,13 @@ def number(value: float | None) -> str:
     return "–" if value is None or value != value else f"{value:.2f}"
 
 
-def _span(row: AgreementRow) -> str:
+def span(row: AgreementRow) -> str:
+    """The interval; a dash where there is none."""
     return "–" if row.alpha.low != row.alpha.low else f"{row.alpha.low:.2f} … {row.alpha.high:.2f}"
 
 
-def _f1(row: AgreementRow) -> str:
+def f1(row: AgreementRow) -> str:
+    """F1 at tolerance 0, 1 and 2."""
     return " · ".join(number(value) for value in row.f1) if row.f1 else "–"
 
 
@@ -49,9 +47,9 @@ def print_agreement(console: Console, ratings: Ratings, rows: Sequence[Agreement
         for head in extra:
             table.add_column(head, justify="right")
         for row in (one for one in rows if one.raw == raw):
-            cells = [row.column, number(row.alpha.value), _span(row), str(row.alpha.items)]
+            cells = [row.column, number(row.alpha.value), span(row), str(row.alpha.items)]
             cells += [number(row.pairs[pair]) for pair in pairs]
-            cells += [number(row.kappa), number(row.fleiss), _f1(row)] if raw else []
+            cells += [number(row.kappa), number(row.fleiss), f1(row)] if raw else []
             table.add_row(*cells, number(row.pearson))
         console.print(table)
         console.print()
@@ -97,56 +95,3 @@ def agreement_records(rows: Sequence[AgreementRow]) -> list[dict[str, Any]]:
             record[f"f1_tolerance_{tolerance}"] = value
         records.append({k: None if isinstance(v, float) and v != v else v for k, v in record.items()})
     return records
-
-
-def agreement_html(ratings: Ratings, rows: Sequence[AgreementRow], systems: Sequence[SystemRow]) -> str:
-    """Both tables as HTML; every name in it is escaped."""
-    pairs = list(rows[0].pairs) if rows else []
-    heads = ["alpha", "95 %", "items", *("–".join(pair) for pair in pairs), "κ", "F1 (0 · 1 · 2)", "r"]
-    parts = [f"<p>{escape(NOTE)}</p>"]
-    for raw, title in ((True, "Raw answers"), (False, "Derived scores")):
-        body = []
-        for row in (one for one in rows if one.raw == raw):
-            cells = [number(row.alpha.value), _span(row), str(row.alpha.items)]
-            cells += [number(row.pairs[pair]) for pair in pairs]
-            cells += [number(row.kappa), _f1(row), number(row.pearson)]
-            body.append((row.column, cells))
-        parts.append(_table(title, ["", *heads], body))
-    listed = [
-        (row.system or "all texts", [row.column, *(number(v) for v in row.by_annotator.values()), number(row.average)])
-        for row in systems
-    ]
-    parts.append(_table("Means by system", ["system", "score", *ratings.annotators, "average"], listed))
-    return "".join(parts)
-
-
-def _table(caption: str, heads: Sequence[str], body: Sequence[tuple[str, Sequence[str]]]) -> str:
-    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'
-        for name, cells in body
-    )
-    return f"<table><caption>{escape(caption)}</caption><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-class AgreementSection:
-    """A section of the report page: hand it to `PageWriter(sections=[…])`."""
-
-    def __init__(self, ratings: Ratings, rows: Sequence[AgreementRow], systems: Sequence[SystemRow]) -> None:
-        self.html = agreement_html(ratings, rows, systems)
-
-    def __call__(self, run: Run) -> Section:
-        """The section, whatever else the page shows."""
-        from medassay.report.sections import Section
-
-        return Section("people", "People", self.html)
-
-
-def write_page(
-    ratings: Ratings, rows: Sequence[AgreementRow], systems: Sequence[SystemRow], path: Path, *, title: str
-) -> None:
-    """The two tables as a page of their own, in the report page's dress."""
-    from medassay.report.page import PageWriter
-
-    page = PageWriter([], title=title, sections=[AgreementSection(ratings, rows, systems)])
-    path.write_text(page.html([]), encoding="utf-8")

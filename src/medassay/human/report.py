@@ -1,0 +1,143 @@
+"""People on the report page: their scores as if they were a metric's, and agreement as a section."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from medassay.cases import Case
+from medassay.human.plan import Unit
+from medassay.human.ratings import Key, Ratings, mean
+from medassay.human.show import NOTE, f1, number, span
+from medassay.human.tables import AgreementRow, SystemRow, default_columns
+from medassay.metrics.base import Metric
+from medassay.scores import Result, Score
+
+if TYPE_CHECKING:
+    from medassay.report.sections import Run, Section
+
+
+class HumanScore(Metric):
+    """What people gave a text on one score: the mean over annotators, or the coordinator's decision.
+
+    Undefined where nobody judged the text, or where there was no fact to divide by.
+    """
+
+    summary = "people's judgement, averaged over annotators"
+    defined = "docs/human"
+    needs = frozenset()
+
+    def __init__(self, protocol: str, column: str, values: Mapping[Key, float | None]) -> None:
+        super().__init__()
+        self.name = column
+        self.protocol = protocol
+        self.values = values
+        self.higher_is_better = not column.endswith("_rate")
+        # Expert scores go to 5, error phrases a word have no upper end in principle.
+        open_end = protocol == "key-phrases"
+        self.bounds = (0.0, 5.0 if column == "expert_score" else None if open_end else 1.0)
+
+    def settings(self) -> Mapping[str, object]:
+        """The protocol; the annotators are named in the page's own section."""
+        return {"people": self.protocol}
+
+    def measure(self, cases: Sequence[Case]) -> list[Score]:
+        """The stored judgement of each text."""
+        given = [self.values.get(case.key) for case in cases]
+        return [Score.none("not judged, or nothing to divide by") if v is None else Score(v) for v in given]
+
+
+def human_result(ratings: Ratings, units: Sequence[Unit] = ()) -> Result:
+    """People's scores in the form of a finished run; `units` give the texts, where they are at hand."""
+    texts = {(unit.case_id, item.system): (unit, item) for unit in units for item in unit.items}
+    given: dict[Key, list[Mapping[str, float | None]]] = {}
+    for row in ratings.rows:
+        given.setdefault(row.key, []).append(row.values)
+    cases = []
+    for key, opinions in given.items():
+        found = texts.get(key)
+        counts = {q.name: mean(o.get(q.name) for o in opinions) for q in ratings.protocol.questions if q.is_count}
+        cases.append(
+            Case(
+                id=key[0],
+                candidate=found[1].candidate if found else "",
+                references=(found[0].reference,) if found and found[0].reference else (),
+                source=found[0].source or None if found else None,
+                system=key[1] or None,
+                extra={**counts, "annotators": len(opinions)},
+            )
+        )
+    metrics = []
+    for column in default_columns(ratings):
+        decided = {key: values.get(column) for key, values in ratings.decisions.items()}
+        values = {key: mean(o.get(column) for o in opinions) for key, opinions in given.items()}
+        final = {key: decided[key] if decided.get(key) is not None else value for key, value in values.items()}
+        metrics.append(HumanScore(ratings.protocol.name, column, final))
+    return Result(cases, metrics, {metric.name: metric.score(cases) for metric in metrics})
+
+
+def agreement_html(ratings: Ratings, rows: Sequence[AgreementRow], systems: Sequence[SystemRow]) -> str:
+    """Both tables as HTML; every name in it is escaped."""
+    pairs = list(rows[0].pairs) if rows else []
+    heads = ["alpha", "95 %", "items", *("–".join(pair) for pair in pairs), "κ", "F1 (0 · 1 · 2)", "r"]
+    parts = [f"<p>{escape(NOTE)}</p>"]
+    for raw, title in ((True, "Raw answers"), (False, "Derived scores")):
+        body = []
+        for row in (one for one in rows if one.raw == raw):
+            cells = [number(row.alpha.value), span(row), str(row.alpha.items)]
+            cells += [number(row.pairs[pair]) for pair in pairs]
+            cells += [number(row.kappa), f1(row), number(row.pearson)]
+            body.append((row.column, cells))
+        parts.append(_table(title, ["", *heads], body))
+    listed = [
+        (row.system or "all texts", [row.column, *(number(v) for v in row.by_annotator.values()), number(row.average)])
+        for row in systems
+    ]
+    parts.append(_table("Means by system", ["system", "score", *ratings.annotators, "average"], listed))
+    return "".join(parts)
+
+
+def _table(caption: str, heads: Sequence[str], body: Sequence[tuple[str, Sequence[str]]]) -> str:
+    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'
+        for name, cells in body
+    )
+    return f"<table><caption>{escape(caption)}</caption><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+class AgreementSection:
+    """A section of the report page: hand it to `PageWriter(sections=[…])`."""
+
+    def __init__(self, ratings: Ratings, rows: Sequence[AgreementRow], systems: Sequence[SystemRow]) -> None:
+        self.html = agreement_html(ratings, rows, systems)
+
+    def __call__(self, run: Run) -> Section:
+        """The section, whatever else the page shows."""
+        from medassay.report.sections import Section
+
+        return Section("people", "People", self.html)
+
+
+def write_page(
+    ratings: Ratings,
+    rows: Sequence[AgreementRow],
+    systems: Sequence[SystemRow],
+    path: Path,
+    *,
+    title: str,
+    units: Sequence[Unit] = (),
+) -> None:
+    """A report page of the study: people's scores by system, agreement, and every text with its scores."""
+    from medassay.report.page import PageWriter
+
+    result = human_result(ratings, units)
+    page = PageWriter(result.metrics, title=title, sections=[AgreementSection(ratings, rows, systems)])
+    for i, case in enumerate(result.cases):
+        page.add(case, {metric.name: result.scores[metric.name][i] for metric in result.metrics})
+    # Without texts there is no reference to cluster by; each text then stands for itself.
+    cluster = "reference" if units else "none"
+    aggregates = result.summary("system" if len(ratings.systems) > 1 else None, cluster=cluster)
+    page.write(path, aggregates, settings={"annotators": ", ".join(ratings.annotators)})
