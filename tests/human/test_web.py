@@ -121,8 +121,8 @@ def test_a_renewed_link_ends_old_sessions(app, anna):
 
 def test_a_forged_or_foreign_session_is_nobody(app, tmp_path):
     stranger = Person(app)
-    other = Access(b"k" * 43).seal(Session("anna", 0, "n"))
-    for cookie in ("", "x", other, app.state.room.access.seal(Session("anna", 5, "n"))):
+    other = Access(b"k" * 43).seal(Session("anna", 0))
+    for cookie in ("", "x", other, app.state.room.access.seal(Session("anna", 5))):
         stranger.http.cookies.set("medassay_session", cookie)
         assert stranger.http.get("/tasks").status_code == 401
 
@@ -243,6 +243,15 @@ def test_changes_need_the_token_and_the_right_origin(app, anna):
     assert anna.http.post(url, json=body, headers=foreign).status_code == 403
     assert Person(app).http.post(url, json=body, headers={"x-csrf-token": anna.csrf}).status_code == 401
     assert app.state.room.store.events(anna.tasks[0]) == []
+
+
+def test_an_open_page_stays_good_when_the_link_is_opened_again_but_not_for_somebody_else(app, anna):
+    room = app.state.room
+    anna.http.get(f"/enter/{room.access.link('anna', 0)}")
+    assert anna.save(anna.tasks[0], set_r(4)).status_code == 200
+    anna.http.get(f"/enter/{room.access.link('ben', 0)}")  # a shared computer
+    assert anna.save(anna.tasks[0], set_r(5)).status_code == 403
+    assert len(room.store.events(anna.tasks[0])) == 1
 
 
 def test_replays_and_conflicts(app, anna):

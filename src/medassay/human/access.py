@@ -54,11 +54,10 @@ def same(left: str, right: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Who is signed in. `nonce` ties CSRF tokens to this very session."""
+    """Who is signed in, with the number of the link that opened the session."""
 
     name: str
     link: int
-    nonce: str
 
     @property
     def is_coordinator(self) -> bool:
@@ -95,7 +94,7 @@ class Access:
         found: Session | None = None
         for name, number in numbers.items():
             if same(self.link(name, number), token):
-                found = Session(name, number, secrets.token_urlsafe(12))
+                found = Session(name, number)
         own = self.coordinator_link()
         if own is not None and same(own, token):
             found = self._coordinator()
@@ -108,14 +107,13 @@ class Access:
         return self._coordinator()
 
     def _coordinator(self) -> Session:
-        return Session(COORDINATOR, self._coordinator_link, secrets.token_urlsafe(12))
+        return Session(COORDINATOR, self._coordinator_link)
 
     def seal(self, session: Session) -> str:
         """The signed cookie of a session."""
         from itsdangerous import URLSafeTimedSerializer
 
-        data = [session.name, session.link, session.nonce]
-        sealed = URLSafeTimedSerializer(self._sessions, salt="session").dumps(data)
+        sealed = URLSafeTimedSerializer(self._sessions, salt="session").dumps([session.name, session.link])
         return sealed if isinstance(sealed, str) else sealed.decode()
 
     def open(self, cookie: str | None, numbers: Mapping[str, int]) -> Session | None:
@@ -126,15 +124,16 @@ class Access:
             return None
         try:
             serializer = URLSafeTimedSerializer(self._sessions, salt="session")
-            name, link, nonce = serializer.loads(cookie, max_age=SESSION_SECONDS)
+            name, link = serializer.loads(cookie, max_age=SESSION_SECONDS)
         except (BadData, ValueError, TypeError):
             return None
         current = self._coordinator_link if name == COORDINATOR else numbers.get(name)
-        return Session(name, link, nonce) if current == link else None
+        return Session(name, link) if current == link else None
 
     def csrf(self, session: Session) -> str:
-        """The token that every change from this session must carry."""
-        return _tag(self._sessions, "csrf", session.name, session.nonce)
+        """The token that every change must carry. It is the person's, not the session's: a page stays good
+        when the same person opens the link again in another tab, and is refused when somebody else does."""
+        return _tag(self._sessions, "csrf", session.name, str(session.link))
 
 
 class Limiter:
