@@ -76,7 +76,7 @@ def hide(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Hide `share` of the words, whole: masked rows, the flat places hidden, the ids that stood there.
 
-    Of the hidden pieces 80 % become the mask, 10 % another piece, 10 % stay (BERT's rule).
+    Of the hidden pieces 80 % become the mask, 10 % another piece of the rows, 10 % stay (BERT's rule).
     """
     begins = ~continues[rows]
     words = np.cumsum(begins, axis=1, dtype=np.int64)
@@ -86,7 +86,7 @@ def hide(
     fate = random_state.random(rows.shape)
     out[hidden & (fate < 0.8)] = mask_id
     other = hidden & (fate >= 0.8) & (fate < 0.9)
-    out[other] = random_state.integers(1000, len(continues), int(other.sum()))
+    out[other] = random_state.choice(rows.reshape(-1), int(other.sum()))
     places = np.flatnonzero(hidden.reshape(-1))
     return out, places, rows.reshape(-1)[places].astype(np.int64)
 

@@ -199,7 +199,7 @@ def _from_cas(cas: Any, path: Path) -> Segment:
     entities: list[Entity] = []
     owner: dict[int, int] = {}
     joined = []
-    for note in cas.select_all():
+    for note in cas.select_all_annotations():
         head = getattr(note, "Dependent", None) or getattr(note, "head", None)
         tail = getattr(note, "Governor", None) or getattr(note, "tail", None)
         if head is not None and tail is not None:

@@ -144,6 +144,7 @@ def jitter(segment: Segment, words: Words, shuffler: random.Random, rate: float)
                 start, end = words.spans[i][0], words.spans[j][1]
                 if all(end <= s or start >= e for n, (s, e) in enumerate(taken) if n != number):
                     entity = replace(entity, start=start, end=end)
+                    taken[number] = (start, end)
         kept[number] = len(entities)
         entities.append(entity)
     links = frozenset((kept[h], kept[t]) for h, t in segment.relations if h in kept and t in kept)
