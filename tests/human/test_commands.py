@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import shutil
+import socket
 from pathlib import Path
 
 import pytest
@@ -132,15 +133,27 @@ def test_serving_to_others_insists_on_a_secret(command, tmp_path, monkeypatch):
         command("annotate", "serve", "study.yaml", "--host", "0.0.0.0")
     (tmp_path / "secret").write_text("short", encoding="utf-8")
     with pytest.raises(InputError, match="at least 16"):
-        command("annotate", "serve", "study.yaml", "--host", "0.0.0.0", "--secret-file", "secret")
+        command("annotate", "serve", "study.yaml", "--host", "192.0.2.7", "--secret-file", "secret")
     served = []
     monkeypatch.setattr("medassay.human.web.app.serve", lambda app, host, port: served.append((host, port)))
     monkeypatch.setenv("MEDASSAY_SECRET", "correct horse battery")
-    shown = command("annotate", "serve", "study.yaml", "--host", "0.0.0.0")
-    assert served == [("0.0.0.0", 8765)] and "sign in with the secret" in shown
+    with pytest.raises(InputError, match="--public-url"):
+        command("annotate", "serve", "study.yaml", "--host", "0.0.0.0")
+    shown = command("annotate", "serve", "study.yaml", "--host", "192.0.2.7")
+    assert served == [("192.0.2.7", 8765)] and "sign in with the secret" in shown
     assert "travel unencrypted" in shown
     quiet = command("annotate", "serve", "study.yaml", "--public-url", "https://study.example.org")
     assert "unencrypted" not in quiet and "https://study.example.org/enter/" in quiet
+
+
+def test_a_port_that_is_taken_is_named(command, tmp_path):
+    shutil.copy(TUTORIAL / "notes.csv", tmp_path / "notes.csv")
+    command("annotate", "new", "study.yaml", "--cases", "notes.csv", "--annotators", "anna")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(InputError, match="choose another --port"):
+            command("annotate", "serve", "study.yaml", "--port", str(taken.getsockname()[1]))
 
 
 def test_to_label_studio_and_back(command, tmp_path):

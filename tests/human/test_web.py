@@ -89,6 +89,12 @@ def test_behind_https_the_cookie_is_secure(make_study):
     reply = http.get(f"/enter/{app.state.room.access.link('anna', 0)}")
     assert "; secure" in reply.headers["set-cookie"].lower()
     assert "max-age" in reply.headers["strict-transport-security"]
+    task = app.state.room.store.tasks("anna")[0].id
+    token = app.state.room.access.csrf(Session("anna", 0))
+    headers = {"x-csrf-token": token, "origin": "https://study.example.org", "host": "127.0.0.1:8765"}
+    body = {"id": "event-proxy", "change": set_r(3)}
+    saved = http.post(f"/api/tasks/{task}/changes", json=body, headers=headers)
+    assert saved.status_code == 200, "a proxy may ask by another name than people do"
 
 
 def test_a_wrong_link_is_refused_and_guessing_is_slowed_down(app):

@@ -124,15 +124,20 @@ def serve_command(
             f"--host {host} can be reached by others: give the coordinator a secret with --secret-file FILE "
             "or MEDASSAY_SECRET (16 characters or more)"
         )
+    if host in ("0.0.0.0", "::") and public_url is None:
+        raise InputError(
+            f"--host {host} listens on every address: say how people reach it with --public-url, "
+            "e.g. https://study.example.org (a request for any other name is refused)"
+        )
     if host not in LOOPBACK and not (public_url or "").startswith("https://"):
         say(
             "warning: texts and links travel unencrypted. Put a TLS proxy in front, let medassay listen on "
             "127.0.0.1 behind it, and give --public-url https://…"
         )
-    from medassay.human.web.app import create_app, serve
+    from medassay.human.web.app import bracketed, create_app, serve
 
     app = create_app(opened, secret=secret, hosts=[host], public_url=public_url)
-    url = (public_url or f"http://{host}:{port}").rstrip("/")
+    url = (public_url or f"http://{bracketed(host)}:{port}").rstrip("/")
     _print_links(app.state.room.store, opened, url, secret)
     print("Stop with Ctrl+C; every answer is on disk already.", flush=True)
     serve(app, host, port)

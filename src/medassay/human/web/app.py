@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
@@ -13,6 +14,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from medassay import __version__
+from medassay.errors import InputError
 from medassay.human.access import Access, load_key
 from medassay.human.store import Conflict, Store
 from medassay.human.study import Study
@@ -34,20 +36,25 @@ def create_app(
 ) -> FastAPI:
     """The pages of one study. `hosts`: names the server answers to besides the loopback ones and the
     public URL's; `public_url` starting with https:// makes cookies travel over TLS only."""
-    secure = (public_url or "").startswith("https://")
-    known = [*LOOPBACK, *hosts]
-    if public_url and urlsplit(public_url).hostname:
-        known.append(str(urlsplit(public_url).hostname))
+    known = [*LOOPBACK, *(bracketed(host) for host in hosts)]
+    if public_url:
+        known.append(bracketed(urlsplit(public_url).hostname or ""))
     app = FastAPI(title="medassay annotation", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     access = Access(load_key(study.key_path), secret)
-    app.state.room = Room(study, store or Store(study), access, secure)
+    here = Room(study, store or Store(study), access, public_url or "")
+    app.state.room = here
     app.include_router(door.router)
     app.include_router(annotator.router)
     app.include_router(coordinator.router)
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
-    app.add_middleware(Guard, hosts=known, secure=secure)
+    app.add_middleware(Guard, hosts=known, secure=here.secure)
     _errors(app)
     return app
+
+
+def bracketed(host: str) -> str:
+    """A host as it stands in a URL: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host
 
 
 def _errors(app: FastAPI) -> None:
@@ -97,6 +104,14 @@ def serve(app: FastAPI, host: str, port: int) -> None:
     """Serve until interrupted. Requests are not logged: addresses and texts stay out of every log."""
     import uvicorn
 
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise InputError(
+                f"cannot listen on {host}, port {port} ({error.strerror}); choose another --port"
+            ) from error
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     uvicorn.run(
         app, host=host, port=port, access_log=False, server_header=False, log_level="warning", timeout_keep_alive=30

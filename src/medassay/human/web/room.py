@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, Response
@@ -43,17 +44,25 @@ def _templates() -> Environment:
 
 @dataclass
 class Room:
-    """One running study. Limits: failed sign-ins by address, saves by person."""
+    """One running study. Limits: failed sign-ins by address, saves by person.
+
+    `public_url` is how people reach the pages, where that is not the address they are served on.
+    """
 
     study: Study
     store: Store
     access: Access
-    secure: bool = False
+    public_url: str = ""
     templates: Environment = field(default_factory=_templates)
     failures: Limiter = field(default_factory=lambda: Limiter(rate=1 / 6, burst=10))
     saves: Limiter = field(default_factory=lambda: Limiter(rate=20, burst=120))
     _numbers: tuple[float, Mapping[str, int]] = (0.0, {})
     _turn: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def secure(self) -> bool:
+        """Whether the pages are reached over TLS, so that cookies must be, too."""
+        return self.public_url.startswith("https://")
 
     def link_numbers(self) -> Mapping[str, int]:
         """How often each link was renewed; read anew every few seconds, so that a renewal made by another
@@ -118,7 +127,9 @@ def coordinator(request: Request) -> Session:
 def check_origin(request: Request) -> None:
     """A browser says where a change comes from; anywhere but here is refused."""
     origin = request.headers.get("origin")
-    if origin and origin.split("://", 1)[-1] != request.headers.get("host", ""):
+    # A proxy may ask for us by another name than people do.
+    known = (request.headers.get("host", ""), urlsplit(room(request).public_url).netloc)
+    if origin and urlsplit(origin).netloc not in known:
         raise Stop(403, "This change was sent from another site.")
 
 
