@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import commands, lexical, links, resampling, slides
+from benchmarks import bertscore, commands, lexical, links, resampling, slides
 from benchmarks.figures import Figure, machine, show
 
 ALL: dict[str, tuple[str, Callable[[], Iterator[Figure]]]] = {
     "startup": ("Start-up", commands.startup),
     "lexical": (f"Lexical metrics, {lexical.PAIRS:,} pairs", lexical.run),
+    "bertscore": (f"BERTScore, {bertscore.SYSTEMS} systems a reference", bertscore.run),
     "resampling": ("Bootstrap", resampling.run),
     "links": ("Linking mentions to concepts", links.run),
     "memory": ("Memory", commands.memory),

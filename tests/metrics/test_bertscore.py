@@ -189,3 +189,17 @@ def test_wrong_settings_are_said(request_: str, message: str) -> None:
 def test_default_layers() -> None:
     assert default_layer("microsoft/deberta-xlarge-mnli@abc", range(49)) == 40
     assert default_layer("folder@abc", range(7)) == 4
+
+
+def test_a_note_of_fifty_thousand_tokens_is_cut_at_once() -> None:
+    note = "no mass seen . " * 12_500
+    [made] = load_metric("bertscore").score(make_cases([note], ["no mass seen ."]))
+    assert made.parts["cut"] == pytest.approx((50_000 - 510) / 50_004)
+
+
+@pytest.mark.load
+def test_a_note_of_fifty_thousand_tokens_in_windows() -> None:
+    note = "no mass seen . " * 12_500 + "carcinoma of the kidney"
+    [made] = load_metric("medbertscore-sp").score(make_cases([note], ["carcinoma of the kidney"]))
+    # Only the last word of 50,000 matches well: high recall, low precision.
+    assert made.parts["recall"] > 0.8 > made.parts["precision"]
