@@ -197,9 +197,9 @@ def test_a_note_of_fifty_thousand_tokens_is_cut_at_once() -> None:
     assert made.parts["cut"] == pytest.approx((50_000 - 510) / 50_004)
 
 
-@pytest.mark.load
 def test_a_note_of_fifty_thousand_tokens_in_windows() -> None:
-    note = "no mass seen . " * 12_500 + "carcinoma of the kidney"
-    [made] = load_metric("medbertscore-sp").score(make_cases([note], ["carcinoma of the kidney"]))
-    # Only the last word of 50,000 matches well: high recall, low precision.
-    assert made.parts["recall"] > 0.8 > made.parts["precision"]
+    """Equal windows are embedded once, so that this stays quick; the last words are seen all the same."""
+    note = "no mass seen . " * 12_500
+    cases = make_cases([note, note + "carcinoma of the kidney"], ["carcinoma of the kidney"] * 2)
+    without, made = load_metric("medbertscore-sp").score(cases)
+    assert made.parts["recall"] > without.parts["recall"] + 0.1
