@@ -65,6 +65,16 @@ def test_a_finder_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         finder("py:own_finder:word")
 
 
+def test_a_spacy_pipeline(tmp_path: Path) -> None:
+    spacy = pytest.importorskip("spacy")
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("entity_ruler").add_patterns([{"label": "FINDING", "pattern": "mass"}])
+    pipeline.to_disk(tmp_path / "ruler")
+    find, name = finder(f"spacy:{tmp_path / 'ruler'}")
+    assert find("A mass, a mass.") == [(2, 6), (10, 14)]
+    assert name.startswith("spacy-") and ":ruler-" in name
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [

@@ -32,22 +32,22 @@ REFERENCES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random BERT of four layers with the embedded set's word pieces."""
+def write_model(path: Path, kind: str) -> Path:
+    """A random encoder of four layers with the embedded set's word pieces."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
-    path = tmp_path_factory.mktemp("bert")
     torch.manual_seed(3)
-    config = transformers.BertConfig(
+    config = getattr(transformers, f"{kind}Config")(
+        vocab_size=30522,
         hidden_size=32,
         num_hidden_layers=4,
         num_attention_heads=4,
         intermediate_size=64,
-        max_position_embeddings=128,
+        max_position_embeddings=160,
         initializer_range=0.2,
+        pad_token_id=0,
     )
-    transformers.BertModel(config).save_pretrained(path)
+    getattr(transformers, f"{kind}Model")(config).save_pretrained(path)
     shutil.copy(HOME / "tokenizer.json", path)
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
@@ -59,9 +59,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("idf", [False, True])
-@pytest.mark.parametrize("layer", [0, 2, 4])
-def test_same_numbers(folder: Path, layer: int, idf: bool) -> None:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("bert"), "Bert")
+
+
+def same(folder: Path, layer: int, idf: bool = False) -> None:
     bert_score = pytest.importorskip("bert_score")
     wanted = bert_score.score(
         CANDIDATES, REFERENCES, model_type=str(folder), num_layers=layer, idf=idf, nthreads=0, use_fast_tokenizer=True
@@ -71,6 +74,17 @@ def test_same_numbers(folder: Path, layer: int, idf: bool) -> None:
     for part, values in zip(("precision", "recall", "f1"), wanted):
         assert [one.parts[part] for one in found] == pytest.approx(values.tolist(), abs=1e-5)
     assert found[-1].parts["cut"] > 0  # longer than the model reads: both packages cut it
+
+
+@pytest.mark.parametrize("idf", [False, True])
+@pytest.mark.parametrize("layer", [0, 2, 4])
+def test_same_numbers(folder: Path, layer: int, idf: bool) -> None:
+    same(folder, layer, idf)
+
+
+@pytest.mark.parametrize("kind", ["Roberta", "Deberta", "DistilBert"])
+def test_same_numbers_with_other_architectures(tmp_path: Path, kind: str) -> None:
+    same(write_model(tmp_path, kind), 3)
 
 
 def test_same_rescaled_numbers(folder: Path, tmp_path: Path) -> None:

@@ -59,20 +59,11 @@ class HubEncoder:
         return join_states(tokens, windows, made, network.before, network.after)
 
     def _word_tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """Tokens without the white space around a text, which some tokenizers give tokens of their own.
-
-        RoBERTa and GPT-2 mark the start of a word by the space before it; the first word gets one, as in
-        `bert-score`.
-        """
-        lead = " " if self.network.config.get("model_type") in ("roberta", "gpt2") else ""
-        shifts = [len(text) - len(text.lstrip()) - len(lead) for text in texts]
-        reads = self.network.read([lead + text.strip() for text in texts])
+        """Tokens without the white space around a text, which some tokenizers give tokens of their own."""
+        shifts = [len(text) - len(text.lstrip()) for text in texts]
+        reads = self.network.read([text.strip() for text in texts])
         return [
-            Tokens(
-                read.tokens.ids,
-                [(max(a + shift, 0), b + shift) for a, b in read.tokens.offsets],
-                read.tokens.pieces,
-            )
+            Tokens(read.tokens.ids, [(a + shift, b + shift) for a, b in read.tokens.offsets], read.tokens.pieces)
             if shift
             else read.tokens
             for read, shift in zip(reads, shifts)
