@@ -27,12 +27,13 @@ from medassay.models.base import TokenStates
 from medassay.scores import Score
 
 PAPER = "microsoft/deberta-xlarge-mnli"
-"""The note metrics paper's model for BERTScore and MedBERTScore."""
+"""The model of BERTScore and MedBERTScore in Ben Abacha et al. 2023."""
 
 OVERLAP = 100
 """Tokens that neighbouring windows share (MedBERTScore-SP)."""
 
 _BASELINE_PAIRS = 300
+_NOTES = "Ben Abacha et al., Evaluation Methods in Automatic Medical Note Generation, 2023"
 
 
 class BertScore(Metric):
@@ -208,7 +209,7 @@ class BertScore(Metric):
 
 
 class MedBertScore(BertScore):
-    """BERTScore with weight 1 + α on medical words, 1 on others (note metrics paper); higher is better.
+    """BERTScore with weight 1 + α on medical words, 1 on others (section 4.3.1); higher is better.
 
     words: who finds them: `linker` (our terminology), `medcat:PACK`, `spacy:PIPELINE` (scispaCy) or
         `py:module:function`, a function from a text to spans.
@@ -220,7 +221,7 @@ class MedBertScore(BertScore):
 
     name = "medbertscore"
     summary = "BERTScore that counts medical words more"
-    defined = "Note metrics paper, MedBERTScore"
+    defined = f"{_NOTES}, section 4.3.1"
 
     def __init__(
         self,
@@ -264,7 +265,7 @@ class MedBertScoreSP(MedBertScore):
 
     name = "medbertscore-sp"
     summary = "MedBERTScore for notes of any length, in overlapping windows"
-    defined = "Note metrics paper, MedBERTScore-SP"
+    defined = f"{_NOTES}, section 4.3.2"
     parts = ("precision", "recall", "f1")
 
     def __init__(
