@@ -2,7 +2,8 @@
 
 A z-score says how many standard deviations a case stands above the mean of a metric: over the set being
 scored, or over a stored distribution, so that a single note can be scored. As published for MIST-Comb1 and
-MIST-Comb2 (Ben Abacha et al. 2023, section 4.4: mean of z-scores of MIST, ROUGE-1 recall and BERTScore or BLEURT, z over the set scored).
+MIST-Comb2 (Ben Abacha et al. 2023, section 4.4): MIST, ROUGE-1 recall and BERTScore or BLEURT, z over the set
+scored.
 """
 
 from __future__ import annotations
