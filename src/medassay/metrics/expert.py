@@ -18,7 +18,8 @@ class Expert(Metric):
     no description; 2 broad category right; 1 diagnosis wrong, some description right; 0 nothing right.
     `low` and `high` are the interval that held the expert's score nine times in ten on unseen
     references. Most training scores are careful readers', not a pathologist's (see the model card).
-    The explanation is HARE's alignment of the same pair.
+    The explanation is HARE's alignment of the same pair. A template without content is judged as it
+    stands (nothing right is 0 on this scale); a text that is not English is unscored.
     """
 
     name = "expert"
@@ -38,9 +39,9 @@ class Expert(Metric):
         return {"models": self.model.name}
 
     def measure(self, cases: Sequence[Case]) -> list[Score]:
-        from medassay.metrics.hare import unreadable
+        from medassay.language.checks import looks_english
 
-        reasons = [unreadable(case) for case in cases]
+        reasons = [None if looks_english(case.candidate) else "candidate is not English" for case in cases]
         ready = [case for case, reason in zip(cases, reasons) if reason is None]
         made = iter(self.model.judge([(case.references[0], case.candidate) for case in ready]))
         told = iter(self._explained(ready) if self.with_evidence else [{}] * len(ready))
