@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import os
 import subprocess
 import sys
@@ -113,11 +114,64 @@ def test_metrics_lists_every_metric(medassay: Callable) -> None:
     assert "did you mean 'rouge1'?" in ran.err
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["score", "--help"], ["compare", "--help"], ["demo", "--help"]])
-def test_help(medassay: Callable, arguments: list[str]) -> None:
-    ran = medassay(*arguments)
+COMMANDS = {
+    "score": [],
+    "extract": [],
+    "compare": [],
+    "validate": [],
+    "stress": [],
+    "annotate": ["new", "serve", "links", "agreement", "export", "check"],
+    "baseline": ["lead3"],
+    "train": [],
+    "models": ["list", "check", "fetch"],
+    "metrics": [],
+    "demo": [],
+}
+
+
+def test_help_names_every_command(medassay: Callable) -> None:
+    ran = medassay("--help")
     assert ran.code == 0
     assert "Usage: medassay" in ran.out
+    assert "not\n  for clinical decisions" in ran.out or "not for clinical decisions" in ran.out
+    listed = [line.split()[0] for line in ran.out.partition("Commands:")[2].splitlines() if line.strip()]
+    assert sorted(listed) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "words", [words for name, inner in COMMANDS.items() for words in ([name], *([name, one] for one in inner))]
+)
+def test_help_of_each_command(medassay: Callable, words: list[str]) -> None:
+    ran = medassay(*words, "--help")
+    assert ran.code == 0
+    assert f"Usage: medassay {' '.join(words)}" in ran.out
+
+
+def test_training_without_torch_says_what_to_install(medassay: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torch" else found(name))
+    ran = medassay("train", "ner", "--data", "segments.jsonl", "--base", "bert", "--out", "model")
+    assert ran.code == 2
+    assert ran.err == "medassay: training needs the extra 'train': pip install 'medassay[train]'\n"
+
+
+def test_the_paper_preset_takes_no_other_settings(medassay: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    given = ("--data", "segments.jsonl", "--base", "bert", "--out", "model", "--preset", "paper", "--epochs", 3)
+    ran = medassay("train", "ner", *given)
+    assert ran.code == 2
+    assert "leave out --epochs" in ran.err
+
+
+def test_from_a_baseline_to_a_study(tmp_path: Path, medassay: Callable) -> None:
+    texts, study = tmp_path / "texts.csv", tmp_path / "study.yaml"
+    assert medassay("baseline", "lead3", example("notes.csv"), "--keep", "--out", texts).code == 0
+    assert {row["system"] for row in table(texts)} == {"alder", "birch", "lead3"}
+    ran = medassay("annotate", "new", study, "--cases", texts, "--annotators", "anna,ben")
+    assert ran.code == 0, ran.err
+    assert "15 cases, 45 texts" in ran.out
+    ran = medassay("annotate", "export", study, "--out", tmp_path / "human.csv")
+    assert (ran.code, ran.err) == (2, f"medassay: {study}: no task is finished yet\n")
 
 
 def test_no_or_unknown_command(medassay: Callable) -> None:

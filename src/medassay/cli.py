@@ -16,7 +16,8 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from medassay.errors import InputError, MedassayError
+from medassay.errors import InputError, MedassayError, MissingExtra
+from medassay.human.commands import annotate_app, baseline_app
 from medassay.models.commands import models_app
 from medassay.study.commands import add_commands
 
@@ -28,8 +29,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.add_typer(models_app)
-add_commands(app)
+for _group in (annotate_app, baseline_app, models_app):
+    app.add_typer(_group)
 
 _SHOWN = 8
 """Problems printed in full; the rest are counted (with --out all of them stand in the meta file)."""
@@ -160,6 +161,9 @@ def compare(
     print_comparison(Console(), comparison)
 
 
+add_commands(app)  # here, so that the help lists them beside compare
+
+
 @app.command("metrics")
 def metrics_command(
     name: Annotated[str | None, typer.Argument(help="A metric, for its card.")] = None,
@@ -180,6 +184,36 @@ def metrics_command(
         print_metric_list(Console(), listed)
     else:
         print_metric_card(Console(), name, metric_class(name))
+
+
+@app.command()
+def train(
+    role: Annotated[str, typer.Argument(help="ner, re, align or expert.")],
+    data: Annotated[
+        Path, typer.Option(help="Annotation (ner, re), JSON lines of concepts (align), CSV of scored pairs.")
+    ],
+    base: Annotated[
+        str, typer.Option(help="Folder of a BERT to start from; preset paper: any encoder of transformers.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the model, as models.load(role, folder) reads it.")],
+    preset: Annotated[str, typer.Option(help="embedded: our recipes; paper: HARE's settings (ner, re).")] = "embedded",
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data; default: the recipe's.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the split and of training.")] = 0,
+    general: Annotated[Path | None, typer.Option(help="align: texts, one a line, whose similarity stays.")] = None,
+) -> None:
+    """Train a model for one role on your own annotation; a part is held out and measured."""
+    from importlib.util import find_spec
+
+    if any(find_spec(name) is None for name in ("torch", "transformers", "onnx")):
+        raise MissingExtra("training", "train")
+    if preset == "paper" and (epochs is not None or seed != 0):
+        raise InputError("--preset paper repeats published settings: leave out --epochs and --seed")
+    from medassay.training.command import train_role
+
+    figures = train_role(role, data, base, out, preset, epochs, seed, general)
+    for name, value in figures.items():
+        print(f"{name:<24}{value:.4f}")
+    say(f"figures above are of the held-out part; model written to {out}")
 
 
 @app.command()

@@ -137,6 +137,9 @@ def test_train_command_writes_a_set_that_the_runtime_reads(
     load("re", str(tmp_path / "re"))
     with pytest.raises(UnknownName, match="no recipe"):
         train_role("nre", data, str(tiny_base), tmp_path / "x")
+    with pytest.raises(ModelError, match=r"config\.json is missing"):
+        train_role("ner", data, str(tmp_path / "absent"), tmp_path / "x")
+    assert not (tmp_path / "x").exists()
 
 
 def test_expert_csv_errors_name_row_and_column(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from medassay.errors import InputError, UnknownName, nearest
+from medassay.errors import InputError, ModelError, UnknownName, nearest
 from medassay.models.decoding import ASSERTIONS, ENTITY_TYPES, HARE_TYPES, RELATION_TYPES, bio_labels
 from medassay.training.align import Concept, read_concepts, retrieval_accuracy, train_align
 from medassay.training.annotation import Segment, folds_by_group
@@ -30,6 +30,7 @@ from medassay.training.relations import mark, predict_relations, train_re
 
 TRAINED = ("ner", "re", "align", "expert")
 SHARED = 3
+BASE_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
 
 def train_role(
@@ -49,14 +50,18 @@ def train_role(
     base's sense of similarity; without it the concepts' own names serve.
     """
     if role not in TRAINED:
-        raise UnknownName(f"no recipe for the role '{role}'{nearest(role, TRAINED)} Roles: {', '.join(TRAINED)}")
+        raise UnknownName(f"no recipe for the role '{role}'{nearest(role, TRAINED) or '.'} Roles: {', '.join(TRAINED)}")
     if preset == "paper":
         if role not in ("ner", "re"):
             raise UnknownName(f"preset 'paper' has no recipe for '{role}': HARE publishes settings for ner and re")
         train = train_ner_paper if role == "ner" else train_re_paper
         return train(read_annotation(data), base, out).held_out
     if preset != "embedded":
-        raise UnknownName(f"no preset '{preset}'{nearest(preset, ('embedded', 'paper'))} Presets: embedded, paper")
+        close = nearest(preset, ("embedded", "paper")) or "."
+        raise UnknownName(f"no preset '{preset}'{close} Presets: embedded, paper")
+    absent = [name for name in BASE_FILES if not (Path(base) / name).is_file()]
+    if absent:
+        raise ModelError(f"{base}: {absent[0]} is missing; --base is a BERT folder with {', '.join(BASE_FILES)}")
     out.mkdir(parents=True, exist_ok=True)
     if role == "ner":
         return _ner(read_annotation(data), base, out, Schedule(epochs=epochs or 10, rate=3e-4, seed=seed))
