@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from medassay.errors import InputError
-from medassay.examples import FILES, example, load
+from medassay.examples import FILES, _of_kind, _preference, example, load, score_examples
+from medassay.metrics.registry import DEFAULT, load_metric
+from medassay.scores import Result, Score
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -66,6 +68,28 @@ def test_demo(tmp_path: Path, medassay: Callable, monkeypatch: pytest.MonkeyPatc
     assert "<title>medassay demo" in page
     assert {p.name for p in (tmp_path / "made/here").iterdir()} >= {"pathology.csv", "notes.csv", "references.jsonl"}
     assert json.loads((tmp_path / "made/here/scores.csv.meta.json").read_text())["problems"] == []
+
+
+def test_hare_and_expert_are_asked_of_pathology_reports_only() -> None:
+    cases = [case for name in FILES for case in load(name)[:2]]
+    result = score_examples(cases)
+    for name in ("hare", "expert"):
+        assert [score.value is not None for score in result[name]] == [True, True, False, False]
+        assert result[name][3].unscored == "not asked: for pathology reports only"
+    assert all(score.value is not None for score in result["rouge1"])
+    assert [metric.name for metric in _of_kind(result, "clinical note").metrics] == list(DEFAULT)
+
+
+def test_the_closing_words_are_computed() -> None:
+    def words(value: float | None) -> str:
+        cases = load("pathology.csv")
+        column = [Score.none("x") if value is None else Score(value if c.system == "alder" else 0.5) for c in cases]
+        metric = load_metric("rouge1")
+        return _preference(Result(cases=cases, metrics=[metric], scores={"rouge1": column}), "pathology report")
+
+    assert "so does rouge1" in words(0.9) and "Not so" not in words(0.9)
+    assert "Not so rouge1" in words(0.1) and "so does" not in words(0.1)
+    assert "rouge1" not in words(None)
 
 
 def test_demo_is_deterministic(tmp_path: Path, medassay: Callable) -> None:

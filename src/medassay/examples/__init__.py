@@ -8,9 +8,10 @@ planted; `human_score` (0 to 5, higher is better) is made up to illustrate and i
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,9 @@ FILES = ("pathology.csv", "notes.csv")
 """The case files that the demonstration scores."""
 ALL_FILES = (*FILES, "references.jsonl")
 """Every bundled case file."""
+REPORT = "pathology report"
+"""The `kind` of the cases that HARE and the expert estimate are made for."""
+FOR_REPORTS = ("hare", "expert")
 
 
 def example(name: str) -> Path:
@@ -52,7 +56,6 @@ def run_demo(out: Path) -> int:
     """
     from rich.console import Console
 
-    from medassay.api import score
     from medassay.report.terminal import print_comparison
     from medassay.study.significance import compare_file
 
@@ -64,51 +67,86 @@ def run_demo(out: Path) -> int:
         raise InputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from error
     console = Console(highlight=False)
     cases = [case for name in FILES for case in load(name)]
-    result = score(cases)
-    for kind in dict.fromkeys(str(case.extra["kind"]) for case in cases):
-        _print_kind(console, result, kind)
+    result = score_examples(cases)
+    kinds = dict.fromkeys(str(case.extra["kind"]) for case in cases)
+    for kind in kinds:
+        _print_kind(console, _of_kind(result, kind), kind)
     scores, page = out / "scores.csv", out / "report.html"
     result.save(scores)
     result.report(page, title="medassay demo")
     console.rule("[bold]alder against birch, all cases", align="left")
     print_comparison(console, compare_file(scores, by="system"))
-    for line in _closing(result, scores, page):
+    console.print()
+    for kind in kinds:
+        console.print(_preference(_of_kind(result, kind), kind), markup=False, soft_wrap=True)
+    for line in _closing(scores, page):
         console.print(line, markup=False, soft_wrap=True)
     return 0
+
+
+def score_examples(cases: Sequence[Case]) -> Result:
+    """The default metrics on every case; HARE and the expert estimate on the pathology reports only."""
+    from medassay.api import score
+    from medassay.metrics.registry import DEFAULT
+    from medassay.scores import Result, Score
+
+    reports = [i for i, case in enumerate(cases) if case.extra["kind"] == REPORT]
+    read = score([cases[i] for i in reports], metrics=FOR_REPORTS)
+    plain = score(cases, metrics=DEFAULT)
+    columns: dict[str, Sequence[Score]] = {}
+    for name, scores in read.scores.items():
+        made = dict(zip(reports, scores))
+        other = Score.none("not asked: for pathology reports only")
+        columns[name] = [made.get(i, other) for i in range(len(cases))]
+    return Result(cases=cases, metrics=[*read.metrics, *plain.metrics], scores={**columns, **plain.scores})
+
+
+def _of_kind(result: Result, kind: str) -> Result:
+    """The cases of one kind, with the metrics that were asked of them."""
+    from medassay.scores import Result
+
+    keep = [i for i, case in enumerate(result.cases) if case.extra["kind"] == kind]
+    metrics = [metric for metric in result.metrics if kind == REPORT or metric.name not in FOR_REPORTS]
+    return Result(
+        cases=[result.cases[i] for i in keep],
+        metrics=metrics,
+        scores={metric.name: [result.scores[metric.name][i] for i in keep] for metric in metrics},
+    )
 
 
 def _print_kind(console: Console, result: Result, kind: str) -> None:
     """The summary table of one kind of text, by system."""
     from medassay.report.terminal import print_summary
-    from medassay.scores import Result
 
-    keep = [i for i, case in enumerate(result.cases) if case.extra["kind"] == kind]
-    part = Result(
-        cases=[result.cases[i] for i in keep],
-        metrics=result.metrics,
-        scores={name: [column[i] for i in keep] for name, column in result.scores.items()},
-    )
-    console.rule(f"[bold]{kind}s: {len({case.id for case in part.cases})} cases, two systems", align="left")
-    print_summary(console, part.summary("system"))
+    console.rule(f"[bold]{kind}s: {len({case.id for case in result.cases})} cases, two systems", align="left")
+    print_summary(console, result.summary("system"))
     console.print()
 
 
-def _closing(result: Result, scores: Path, page: Path) -> Iterator[str]:
-    """What the tables do not say by themselves, and where the files are."""
+def _preference(result: Result, kind: str) -> str:
+    """Which system the made-up human scores prefer, and which metrics do and do not, by their means."""
     people = {}
     for system in dict.fromkeys(case.system or "" for case in result.cases):
         given = [float(str(case.extra["human_score"])) for case in result.cases if case.system == system]
         people[system] = sum(given) / len(given)
     preferred = max(people, key=lambda system: people[system])
-    others = [name for name, system in _preferred(result).items() if system != preferred]
-    shown = ", ".join(f"{system} {mean:.1f}" for system, mean in people.items())
-    yield ""
-    yield f"Mean of the illustrative (made-up) human scores, 0 to 5: {shown}."
+    first = _preferred(result)
+    with_people = [name for name, system in first.items() if system == preferred]
+    others = [name for name, system in first.items() if system != preferred]
+    shown = ", ".join(f"{system} {mean:.2f}" for system, mean in people.items())
+    parts = [f"{kind}s: the illustrative (made-up) human scores prefer {preferred} ({shown} of 5)."]
+    if with_people:
+        parts.append(f"By their means, so {'does' if len(with_people) == 1 else 'do'} {', '.join(with_people)}.")
     if others:
-        yield (
-            f"They prefer {preferred}; {', '.join(others)} do not: a text that repeats the reference but for "
-            "one wrong word shares almost all its words. Open the page to see which."
+        parts.append(
+            f"Not so {', '.join(others)}: a text that repeats the reference but for one wrong word shares "
+            "almost everything with it."
         )
+    return " ".join(parts)[0].upper() + " ".join(parts)[1:]
+
+
+def _closing(scores: Path, page: Path) -> Iterator[str]:
+    """Where the files are."""
     yield ""
     yield f"cases    {', '.join(_near(scores.with_name(name)) for name in ALL_FILES)}"
     yield f"scores   {_near(scores)}"
@@ -117,12 +155,12 @@ def _closing(result: Result, scores: Path, page: Path) -> Iterator[str]:
 
 
 def _preferred(result: Result) -> dict[str, str]:
-    """The system that each metric puts first."""
-    best: dict[str, tuple[float, str]] = {}
+    """The system that each metric puts first; a metric that did not score both is left out."""
+    means: dict[str, dict[str, float]] = {}
     for row in result.summary("system", resamples=0):
-        value = row.value if row.higher_is_better else -row.value
-        best[row.metric] = max(best.get(row.metric, (value, row.group or "")), (value, row.group or ""))
-    return {metric: system for metric, (_, system) in best.items()}
+        if not math.isnan(row.value):
+            means.setdefault(row.metric, {})[row.group or ""] = row.value if row.higher_is_better else -row.value
+    return {metric: max(of, key=lambda system: of[system]) for metric, of in means.items() if len(of) > 1}
 
 
 def _near(path: Path) -> str:
