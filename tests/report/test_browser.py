@@ -12,6 +12,7 @@ from tests.report.sample import Given, run, sample, words_in_common
 
 from medassay.cases import Case
 from medassay.report.page import write_page
+from medassay.scores import Score
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs the extra browser (selenium)")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -226,6 +227,20 @@ def test_parts_that_count_are_shown_as_counts(browser: Any, page: Path) -> None:
 def test_unscored_cases_say_why(browser: Any, page: Path) -> None:
     tab = Tab(browser, page, "#case=case%201&system=alpha")
     assert "unscored: no entity in the reference" in tab.texts(".tile .why")
+
+
+def test_a_metric_of_many_parts_keeps_its_tile_small(browser: Any, tmp_path: Path) -> None:
+    names = ("precision", "recall", "site_recall", "grade_recall", "missed")
+
+    def many(case: Case) -> Score:
+        return Score(0.5, parts={"precision": 0.5, "recall": 0.25, "site_recall": 0.125, "missed": 3.0})
+
+    write_page(run([Case("1", "a b", ("a c",))], Given("m", many, parts=names)), tmp_path / "many.html", resamples=10)
+    tab = Tab(browser, tmp_path / "many.html", "#case=1")
+    assert tab.texts(".tile .parts span") == ["precision 0.500", "recall 0.250", "site recall 0.125"]
+    tab.js("document.querySelector('.all-parts').open = true")
+    assert tab.texts(".all-parts dt") == ["precision", "recall", "site recall", "missed"]
+    assert tab.texts(".all-parts dd") == ["0.500", "0.250", "0.125", "3"]
 
 
 def test_a_compressed_page_opens_and_lists_only_what_is_on_view(browser: Any, tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ const systemKey = (data, system) => {
   return h("span", { class: `chip c${index % 8}` }, h("span", { class: `dot d${(index + Math.floor(index / 8)) % 4}`, "aria-hidden": "true" }), system || "no system");
 };
 
+const PARTS_IN_TILE = 3;
+
 const makeView = (data, panel, go) => {
   let current = null;
   let chosen = null; // index of the metric whose evidence is drawn
@@ -32,9 +34,11 @@ const makeView = (data, panel, go) => {
 
   const explained = () => Object.keys(current.e ?? {}).map(Number);
 
+  const partShown = (metric, part, i) => (metric.counts?.[i] && part != null ? String(part) : show(part, metric.ends));
+
   const tile = (metric, index) => {
     const value = current.v[index];
-    const parts = (current.p?.[index] ?? []).map((part, i) => h("span", {}, `${metric.parts[i]} ${metric.counts?.[i] && part != null ? part : show(part, metric.ends)}`));
+    const parts = (current.p?.[index] ?? []).slice(0, PARTS_IN_TILE).map((part, i) => h("span", {}, `${metric.parts[i].replaceAll("_", " ")} ${partShown(metric, part, i)}`));
     const inside = [h("span", { class: "name" }, metric.name), h("span", { class: "value" }, show(value, metric.ends))];
     inside.push(value == null ? h("span", { class: "why" }, `unscored: ${current.u?.[index] ?? "no reason given"}`) : bar(value, metric.ends));
     if (parts.length) inside.push(h("span", { class: "parts" }, parts));
@@ -48,6 +52,14 @@ const makeView = (data, panel, go) => {
     };
     return h("button", { type: "button", class: "tile", title: metric.summary, "aria-pressed": pressed, "data-metric": index, onclick: press }, inside);
   };
+
+  /** Metrics with more parts than a tile holds: all that this case has, unfolded on demand. */
+  const allParts = () => data.metrics.flatMap((metric, index) => {
+    const parts = current.p?.[index] ?? [];
+    if (parts.length <= PARTS_IN_TILE) return [];
+    const facts = parts.map((part, i) => (part == null ? "" : h("div", {}, h("dt", {}, metric.parts[i].replaceAll("_", " ")), h("dd", {}, partShown(metric, part, i)))));
+    return [h("details", { class: "all-parts" }, h("summary", {}, `All parts of ${metric.name}`), h("dl", { class: "facts" }, facts))];
+  });
 
   const pane = (side, title, text, spans) => {
     const body = h("div", { class: "text", "data-side": side }, text ? markText(text, spans) : h("em", {}, text === "" ? "empty" : "none"));
@@ -149,7 +161,7 @@ const makeView = (data, panel, go) => {
     chosen = wanted === -1 || !able.length ? null : able.includes(wanted) ? wanted : able[0];
     if (!keepReference) reference = chosen == null ? 0 : Math.min(current.e[chosen].reference ?? 0, Math.max(0, current.r.length - 1));
     const later = h("div", { class: "more" });
-    panel.replaceChildren(header(), h("div", { class: "tiles" }, data.metrics.map(tile)), body(), carried() ?? "", later);
+    panel.replaceChildren(header(), h("div", { class: "tiles" }, data.metrics.map(tile)), body(), ...allParts(), carried() ?? "", later);
     document.dispatchEvent(new CustomEvent("medassay:case", { detail: { case: current, data, panel: later } }));
   };
 
