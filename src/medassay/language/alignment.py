@@ -2,20 +2,21 @@
 
 Only like meets like: sites with sites, markers with markers, grades with grades of the same kind;
 diagnoses and findings may meet each other at a discount, because reports name the same lesion as
-either. Each entity meets at most one other, the most similar pairs first. A meeting is
+either. Every entity looks for the counterpart that agrees with it best, and its fate is
 
-- *matched*: they say the same;
-- *hedged*: one is certain where the other is possible;
-- *contradicted*: found, but said otherwise: present against absent, left against right, another grade
-  or result.
-
-What meets nothing is *missed* (reference) or *invented* (candidate).
+- *matched*: the other report says the same, once or several times;
+- *hedged*: it is certain on one side and possible on the other;
+- *contradicted*: the other report speaks of the same thing, but nowhere agrees: present against absent,
+  left against right, another grade or result;
+- *missed* (reference) or *invented* (candidate): the other report does not speak of it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -23,7 +24,8 @@ from medassay.language.concepts import similarity as concept_similarity
 from medassay.language.grades import normalise_grade
 from medassay.language.graph import Entity, Report
 from medassay.language.results import Result, read_result
-from medassay.models.base import Encoder, Matrix
+from medassay.language.terms import words
+from medassay.models.base import Matrix
 
 CONTENT = ("diagnosis", "finding", "site", "marker", "grade")
 """Types that are matched. Modifiers and descriptors speak through their marker or diagnosis."""
@@ -31,70 +33,89 @@ CONTENT = ("diagnosis", "finding", "site", "marker", "grade")
 MEET = 0.5
 """Similarity at which two entities are taken to speak of the same thing."""
 
+SURE = 0.75
+"""Similarity that a contradiction needs: only what is surely the same thing can be said otherwise."""
+
+WORDED = 0.9
+"""Credit of an entity whose every word stands in the other report, though no entity there meets it."""
+
 _FLOOR, _CEILING = 0.55, 0.85
 """Cosines at and below the floor count 0, at and above the ceiling 1."""
 
-_SHARE = 10.0
-"""Percentage points of stained cells that two readers may differ by."""
+_STRICT = ("diagnosis", "marker", "site")
+"""Types whose linked concepts alone decide: near words can name different diseases or antibodies."""
 
 _CROSS = 0.8
 """Discount on a diagnosis that meets a finding."""
 
+_SHARE = 10.0
+"""Percentage points of stained cells that two readers may differ by."""
+
+_VAGUE = ("severity", "extent", "quantity")
+"""Grades in plain words (mild, focal, numerous): a different word is not a contradiction."""
+
+GENERAL = frozenset({"MONDO:0005070", "MONDO:0004992", "MONDO:0004993", "DX:mass", "DX:lesion", "MONDO:0024883"})
+"""Neoplasm, malignant neoplasm, carcinoma, mass, lesion, metastasis: their absence somewhere is not their absence."""
+
+_RANK = {"matched": 2, "hedged": 1, "contradicted": 0}
+
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
-    """Two entities that speak of the same thing, by index; `similarity` in 0–1."""
+class Fate:
+    """What became of one entity.
 
-    reference: int
-    candidate: int
-    similarity: float
+    verdict: matched, hedged, contradicted, or lost (missed / invented). similarity: 0–1, of the meeting.
+    partner: index of the counterpart, None where there is none or only its words were found.
+    """
+
     verdict: str
+    similarity: float = 0.0
+    partner: int | None = None
     reason: str = ""
+
+
+LOST = Fate("lost")
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """All meetings of two reports, and what met nothing."""
+    """The fate of each content entity of both reports, by index."""
 
-    meetings: tuple[Meeting, ...]
-    missed: tuple[int, ...]
-    invented: tuple[int, ...]
-
-
-def align_pairs(pairs: Sequence[tuple[Report, Report]], encoder: Encoder) -> list[Alignment]:
-    """Align (reference, candidate) pairs; each distinct entity text is encoded once for all of them."""
-    reports = {id(report): report for pair in pairs for report in pair}
-    texts = sorted({e.text.lower() for r in reports.values() for e in r.entities if e.type in CONTENT})
-    vectors = dict(zip(texts, encoder.embed(texts)))
-    return [align(reference, candidate, vectors) for reference, candidate in pairs]
+    reference: Mapping[int, Fate]
+    candidate: Mapping[int, Fate]
 
 
 def align(reference: Report, candidate: Report, vectors: Mapping[str, Matrix]) -> Alignment:
-    """Align two reports, the most similar pairs first."""
+    """The fates of both reports' entities."""
     left = [i for i, e in enumerate(reference.entities) if e.type in CONTENT]
     right = [j for j, e in enumerate(candidate.entities) if e.type in CONTENT]
     table = similarities([reference.entities[i] for i in left], [candidate.entities[j] for j in right], vectors)
-    asserted = np.array(
-        [[reference.entities[i].assertion == candidate.entities[j].assertion for j in right] for i in left]
-    )
-    meetings: list[Meeting] = []
-    free_left, free_right = set(range(len(left))), set(range(len(right)))
-    if left and right:
-        # Equal assertion breaks ties, so that two mentions of one thing pair up as they are meant.
-        order = np.argsort(-(table + 1e-3 * asserted), axis=None, kind="stable")
-        for flat in order:
-            i, j = divmod(int(flat), len(right))
-            if table[i, j] < MEET:
-                break
-            if i in free_left and j in free_right:
-                free_left.remove(i)
-                free_right.remove(j)
-                meetings.append(_meeting(reference, candidate, left[i], right[j], float(table[i, j])))
-    return Alignment(
-        tuple(sorted(meetings, key=lambda m: m.reference)),
-        tuple(left[i] for i in sorted(free_left)),
-        tuple(right[j] for j in sorted(free_right)),
-    )
+    fates_left: dict[int, Fate] = {}
+    fates_right: dict[int, Fate] = {}
+    best_left: list[list[Fate]] = [[] for _ in left]
+    best_right: list[list[Fate]] = [[] for _ in right]
+    for a, b in zip(*np.nonzero(table >= MEET)):
+        similarity = float(table[a, b])
+        verdict, reason = _verdict(reference, candidate, left[a], right[b], similarity)
+        if verdict == "contradicted" and similarity < SURE:
+            continue
+        best_left[a].append(Fate(verdict, similarity, right[b], reason))
+        best_right[b].append(Fate(verdict, similarity, left[a], reason))
+    for index, fates, other, own, out in (
+        (left, best_left, candidate, reference, fates_left),
+        (right, best_right, reference, candidate, fates_right),
+    ):
+        for position, entity in enumerate(index):
+            found = max(fates[position], key=_preference) if fates[position] else LOST
+            if found is LOST or (found.verdict == "contradicted" and _rich(own.entities[entity])):
+                worded = _by_words(own.entities[entity], other)
+                found = worded if worded is not LOST else found
+            out[entity] = found
+    return Alignment(fates_left, fates_right)
+
+
+def _preference(fate: Fate) -> tuple[int, float, int]:
+    return (_RANK[fate.verdict], fate.similarity, -(fate.partner or 0))
 
 
 def similarities(left: Sequence[Entity], right: Sequence[Entity], vectors: Mapping[str, Matrix]) -> Matrix:
@@ -111,45 +132,57 @@ def similarities(left: Sequence[Entity], right: Sequence[Entity], vectors: Mappi
 
 def _similarity(a: Entity, b: Entity, by_vector: float) -> float:
     if "grade" in (a.type, b.type):
-        return _grade_similarity(a, b) if a.type == b.type else 0.0
+        return _grade_similarity(a.text, b.text) if a.type == b.type else 0.0
     cross = a.type != b.type
     if cross and {a.type, b.type} != {"diagnosis", "finding"}:
         return 0.0
     value = by_vector
     if a.concept is not None and b.concept is not None:
-        value = concept_similarity(a.concept, b.concept)
+        along = concept_similarity(a.concept, b.concept)
+        # A diagnosis is what its concept is; findings and sites are also what their words say.
+        value = along if a.type in _STRICT or b.type in _STRICT else max(along, by_vector)
     return value * _CROSS if cross else value
 
 
-def _grade_similarity(a: Entity, b: Entity) -> float:
-    """1 for the same value, `MEET` for another value of the same kind (a contradiction), else 0."""
-    if " ".join(a.text.lower().split()) == " ".join(b.text.lower().split()):
+@lru_cache(maxsize=100_000)
+def _grade_similarity(a: str, b: str) -> float:
+    """1 for the same value, `SURE` for another value of the same kind (a contradiction), else 0."""
+    if " ".join(a.lower().split()) == " ".join(b.lower().split()):
         return 1.0
-    left, right = normalise_grade(a.text), normalise_grade(b.text)
+    left, right = normalise_grade(a), normalise_grade(b)
     if left is None or right is None or not left.same_kind(right):
         return 0.0
-    return 1.0 if left.agrees(right) else MEET
+    if left.agrees(right):
+        return 1.0
+    return 0.0 if left.system in _VAGUE or right.system in _VAGUE else SURE
 
 
-def _meeting(reference: Report, candidate: Report, i: int, j: int, similarity: float) -> Meeting:
-    verdict, reason = _verdict(reference, candidate, i, j)
-    if reference.entities[i].type == "grade" and similarity < 1.0:
-        verdict, reason = "contradicted", "another value"
-    return Meeting(i, j, similarity, verdict, reason)
-
-
-def _verdict(reference: Report, candidate: Report, i: int, j: int) -> tuple[str, str]:
+def _verdict(reference: Report, candidate: Report, i: int, j: int, similarity: float) -> tuple[str, str]:
     a, b = reference.entities[i], candidate.entities[j]
+    if a.type == "grade":
+        return ("matched", "") if similarity == 1.0 else ("contradicted", "another value")
+    if a.type == b.type == "site":
+        return ("contradicted", "another side") if _sides(a, b) == {"left", "right"} else ("matched", "")
     if {a.assertion, b.assertion} == {"present", "absent"}:
+        if _general(a) or _general(b):
+            return "hedged", "a general word, present on one side and absent on the other"
         return "contradicted", f"{a.assertion} in the reference, {b.assertion} in the candidate"
-    sides = {side for e in (a, b) if e.concept is not None and (side := e.concept.laterality)}
-    if sides == {"left", "right"}:
+    if _sides(a, b) == {"left", "right"}:
         return "contradicted", "another side"
     if a.type == "marker" and not _results_agree(results(reference, i), results(candidate, j)):
         return "contradicted", "another result"
     if a.assertion != b.assertion:
         return "hedged", f"{a.assertion} in the reference, {b.assertion} in the candidate"
     return "matched", ""
+
+
+def _sides(a: Entity, b: Entity) -> set[str]:
+    return {side for e in (a, b) if e.concept is not None and (side := e.concept.laterality)}
+
+
+def _general(entity: Entity) -> bool:
+    """`Tumor`, `malignancy`: present in one place and absent in another of the same report."""
+    return entity.concept is not None and entity.concept.id in GENERAL
 
 
 def results(report: Report, marker: int) -> list[Result]:
@@ -162,3 +195,40 @@ def _results_agree(left: Sequence[Result], right: Sequence[Result]) -> bool:
     """False only where both state a share of stained cells and no two shares are near each other."""
     shares = [(a.percent, b.percent) for a in left for b in right if a.percent is not None and b.percent is not None]
     return not shares or any(abs(a - b) <= _SHARE for a, b in shares)
+
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_ROMAN = {"i": "1", "ii": "2", "iii": "3", "iv": "4", "v": "5"}
+_COUNTED = {
+    word: str(number)
+    for number, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())  # noqa: SIM905
+}
+
+
+@lru_cache(maxsize=4096)
+def _vocabulary(text: str) -> frozenset[str]:
+    """The lemmas and numbers of a whole report."""
+    return frozenset(words(text)) | _numbers(text)
+
+
+@lru_cache(maxsize=100_000)
+def _numbers(text: str) -> frozenset[str]:
+    """The numbers of a text, however they are written."""
+    found = set(_NUMBER.findall(text))
+    for word in re.findall(r"[a-z]+", text.lower()):
+        found.update(filter(None, (_ROMAN.get(word), _COUNTED.get(word))))
+    return frozenset(found)
+
+
+def _rich(entity: Entity) -> bool:
+    """A grade of several numbers or a decimal: if all of it stands in the other report, it was not changed."""
+    numbers = _numbers(entity.text)
+    return entity.type == "grade" and (len(numbers) > 1 or any("." in number for number in numbers))
+
+
+def _by_words(entity: Entity, other: Report) -> Fate:
+    """Matched by its words alone: the other report holds them all, though not as an entity of this kind."""
+    vocabulary = _vocabulary(other.text)
+    needed = _numbers(entity.text) if entity.type == "grade" else frozenset()
+    needed = needed or frozenset(words(entity.text))
+    return Fate("matched", WORDED) if needed and needed <= vocabulary else LOST

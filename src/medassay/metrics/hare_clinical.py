@@ -1,23 +1,33 @@
 """HARE's clinical mode: what a pathologist would ask of a candidate report.
 
-Entities are aligned (`language/alignment.py`) and each earns a credit: its similarity where it is
-matched, part of it where one side hedges, nothing where it is missed or invented, and less than
-nothing where the two contradict each other: an absence and a conflict differ. Credits are weighed by
-entity type; precision is their mean over the candidate, recall over the reference, the value their F1.
+Is the diagnosis right? What is missed, invented, contradicted? Two numbers answer, both 0–1:
+
+- *conclusion*: how near the diagnoses that the candidate concludes with come to the reference's, along
+  the ontology: a broad diagnosis is broadly right, benign for malignant is nothing;
+- *content*: F1 over the entities of both reports (`language/alignment.py`). A matched entity earns its
+  similarity, a hedged one part of it, a missed or invented one nothing, a contradicted one less than
+  nothing: an absence and a conflict differ.
+
+The value is their weighted mean, cut by a fixed share where anything is contradicted. One per cent of it
+is plain word overlap, so that nothing but a copy reaches 1.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-from medassay.language.alignment import CONTENT, Alignment, align_pairs
+from medassay.language.alignment import CONTENT, Alignment, Fate, align, similarities
 from medassay.language.graph import Report
-from medassay.models.base import Encoder
+from medassay.language.terms import words
+from medassay.models.base import Encoder, Matrix
 from medassay.scores import Score
 
 PARTS = (
+    "conclusion",
     "precision",
     "recall",
     *(f"{kind}_{what}" for kind in CONTENT for what in ("precision", "recall")),
@@ -29,18 +39,24 @@ PARTS = (
 
 @dataclass(frozen=True)
 class Weights:
-    """The few numbers of the clinical mode, fitted by `medassay.training.hare_weights`.
+    """The few numbers of the clinical mode (how they were chosen: docs/metrics/hare.md).
 
-    types: how much an entity of each type counts. hedged: share of the credit where one side hedges.
-    conflict: what a contradicted entity costs, in units of a missed one's loss.
+    types: how much an entity of each type counts in the content. conclusion: weight of the conclusion
+    against the content. hedged: share of the credit where one side hedges. conflict: what a
+    contradicted entity costs, in units of a full match. intact: what is left of the value where anything
+    is contradicted. full: similarity from which a match counts in full. wording: weight of word overlap.
     """
 
     version: str = "1"
     types: Mapping[str, float] = field(
-        default_factory=lambda: {"diagnosis": 4.0, "finding": 1.0, "site": 1.0, "marker": 1.0, "grade": 1.0}
+        default_factory=lambda: {"diagnosis": 6.0, "finding": 0.7, "site": 0.7, "marker": 1.0, "grade": 0.7}
     )
-    hedged: float = 0.5
-    conflict: float = 1.0
+    conclusion: float = 0.6
+    hedged: float = 0.8
+    conflict: float = 0.3
+    intact: float = 0.8
+    full: float = 0.85
+    wording: float = 0.01
 
 
 WEIGHTS = Weights()
@@ -49,82 +65,135 @@ WEIGHTS = Weights()
 def score_pairs(
     pairs: Sequence[tuple[Report, Report]], encoder: Encoder, *, evidence: bool, weights: Weights = WEIGHTS
 ) -> list[Score]:
-    """One score for each (reference, candidate) pair."""
-    scores = []
-    for (reference, candidate), alignment in zip(pairs, align_pairs(pairs, encoder)):
-        scores.append(_score(reference, candidate, alignment, weights, evidence))
-    return scores
+    """One score for each (reference, candidate) pair; each distinct entity text is encoded once."""
+    reports = {id(report): report for pair in pairs for report in pair}
+    texts = sorted({e.text.lower() for r in reports.values() for e in r.entities if e.type in CONTENT})
+    vectors = dict(zip(texts, encoder.embed(texts)))
+    return [_score(reference, candidate, vectors, weights, evidence) for reference, candidate in pairs]
 
 
-def _score(reference: Report, candidate: Report, alignment: Alignment, weights: Weights, evidence: bool) -> Score:
+def _score(
+    reference: Report, candidate: Report, vectors: Mapping[str, Matrix], weights: Weights, evidence: bool
+) -> Score:
     for side, report in (("reference", reference), ("candidate", candidate)):
         if not any(entity.type in CONTENT for entity in report.entities):
             return Score.none(f"no entities found in the {side}")
-    left, right = credits(alignment, weights)
-    recall = _mean(reference, left, weights.types)
-    precision = _mean(candidate, right, weights.types)
-    parts: dict[str, float] = {"precision": precision, "recall": recall}
-    for kind in CONTENT:
-        for what, report, credit in (("precision", candidate, right), ("recall", reference, left)):
-            if any(report.entities[i].type == kind for i in credit):
-                parts[f"{kind}_{what}"] = _mean(report, credit, {kind: 1.0})
-    parts["missed"] = float(len(alignment.missed))
-    parts["invented"] = float(len(alignment.invented))
-    parts["contradicted"] = float(sum(m.verdict == "contradicted" for m in alignment.meetings))
+    alignment = align(reference, candidate, vectors)
+    parts = content(reference, candidate, alignment, weights)
+    precision, recall = parts["precision"], parts["recall"]
     value = 2 * precision * recall / (precision + recall) if precision > 0 and recall > 0 else 0.0
+    concluded = conclusion(reference, candidate, vectors)
+    if concluded is not None:
+        parts["conclusion"] = concluded
+        value = weights.conclusion * concluded + (1 - weights.conclusion) * value
+    if parts["contradicted"]:
+        value *= weights.intact
+    value = (1 - weights.wording) * value + weights.wording * word_overlap(reference.text, candidate.text)
     return Score(value, parts=parts, evidence=drawn(reference, candidate, alignment) if evidence else {})
 
 
-def credits(alignment: Alignment, weights: Weights) -> tuple[dict[int, float], dict[int, float]]:
-    """The credit of each content entity of the reference and of the candidate, by index."""
-    left = dict.fromkeys(alignment.missed, 0.0)
-    right = dict.fromkeys(alignment.invented, 0.0)
-    for meeting in alignment.meetings:
-        credit = {
-            "matched": meeting.similarity,
-            "hedged": meeting.similarity * weights.hedged,
-            "contradicted": -weights.conflict,
-        }[meeting.verdict]
-        left[meeting.reference] = credit
-        right[meeting.candidate] = credit
-    return left, right
+def content(reference: Report, candidate: Report, alignment: Alignment, weights: Weights) -> dict[str, float]:
+    """Precision and recall of the entities, weighed over all types and plain for each, and the counts."""
+    parts = {
+        "precision": _mean(candidate, alignment.candidate, weights, weights.types),
+        "recall": _mean(reference, alignment.reference, weights, weights.types),
+    }
+    for kind in CONTENT:
+        for what, report, fates in (
+            ("precision", candidate, alignment.candidate),
+            ("recall", reference, alignment.reference),
+        ):
+            if any(report.entities[i].type == kind for i in fates):
+                parts[f"{kind}_{what}"] = _mean(report, fates, weights, {kind: 1.0})
+    parts["missed"] = float(sum(fate.verdict == "lost" for fate in alignment.reference.values()))
+    parts["invented"] = float(sum(fate.verdict == "lost" for fate in alignment.candidate.values()))
+    parts["contradicted"] = float(
+        max(
+            sum(f.verdict == "contradicted" for f in side.values())
+            for side in (alignment.reference, alignment.candidate)
+        )
+    )
+    return parts
 
 
-def _mean(report: Report, credit: Mapping[int, float], types: Mapping[str, float]) -> float:
+def credit(fate: Fate, weights: Weights) -> float:
+    """What an entity earns by its fate."""
+    if fate.verdict == "contradicted":
+        return -weights.conflict
+    earned = min(fate.similarity / weights.full, 1.0)
+    return earned * weights.hedged if fate.verdict == "hedged" else earned
+
+
+def _mean(report: Report, fates: Mapping[int, Fate], weights: Weights, types: Mapping[str, float]) -> float:
     """The weighted mean credit, not below 0."""
-    total = sum(types.get(report.entities[i].type, 0.0) for i in credit)
-    earned = sum(types.get(report.entities[i].type, 0.0) * value for i, value in credit.items())
+    total = sum(types.get(report.entities[i].type, 0.0) for i in fates)
+    earned = sum(types.get(report.entities[i].type, 0.0) * credit(fate, weights) for i, fate in fates.items())
     return max(earned / total, 0.0) if total else 0.0
+
+
+def conclusion(reference: Report, candidate: Report, vectors: Mapping[str, Matrix]) -> float | None:
+    """How near the candidate's concluding diagnoses come to the reference's, 0–1; None without diagnoses."""
+    ours = [e for e in reference.entities if e.type == "diagnosis" and e.assertion != "absent"]
+    theirs = [candidate.entities[i] for i in concluding(candidate)]
+    if not ours or not theirs:
+        return None
+    return float(similarities(ours, theirs, vectors).max(axis=0).mean())
+
+
+def concluding(report: Report) -> list[int]:
+    """The diagnoses a report ends on: those of its last diagnosis section, else all; the denied ones left out."""
+    stated = [i for i, e in enumerate(report.entities) if e.type == "diagnosis" and e.assertion != "absent"]
+    for section in reversed(report.sections()):
+        inside = [i for i in stated if section.body <= report.entities[i].start < section.end]
+        if section.kind == "diagnosis" and inside:
+            return inside
+    return stated
+
+
+def word_overlap(left: str, right: str) -> float:
+    """F1 of the two texts' words, numbers included."""
+    a, b = _bag(left), _bag(right)
+    shared = sum((a & b).values())
+    return 2 * shared / (sum(a.values()) + sum(b.values())) if shared else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _bag(text: str) -> Counter[str]:
+    return Counter(text.split()) + Counter(words(text))
 
 
 def drawn(reference: Report, candidate: Report, alignment: Alignment) -> dict[str, Any]:
     """The alignment as evidence: entities with their fate, and the links between them."""
-    fate_left = dict.fromkeys(alignment.missed, "missed")
-    fate_right = dict.fromkeys(alignment.invented, "invented")
-    links = []
-    for meeting in alignment.meetings:
-        fate_left[meeting.reference] = fate_right[meeting.candidate] = meeting.verdict
-        link = {
-            "reference": meeting.reference,
-            "candidate": meeting.candidate,
-            "similarity": round(meeting.similarity, 3),
-            "verdict": meeting.verdict,
-        }
-        links.append(link | ({"note": meeting.reason} if meeting.reason else {}))
+    links: dict[tuple[int, int], dict[str, Any]] = {}
+    for left, side in ((True, alignment.reference), (False, alignment.candidate)):
+        for index, fate in side.items():
+            if fate.partner is None:
+                continue
+            key = (index, fate.partner) if left else (fate.partner, index)
+            link = {
+                "reference": key[0],
+                "candidate": key[1],
+                "similarity": round(fate.similarity, 3),
+                "verdict": fate.verdict,
+            }
+            links.setdefault(key, link | ({"note": fate.reason} if fate.reason else {}))
     return {
-        "entities": {"reference": _items(reference, fate_left), "candidate": _items(candidate, fate_right)},
-        "links": links,
+        "entities": {
+            "reference": _items(reference, alignment.reference, "missed"),
+            "candidate": _items(candidate, alignment.candidate, "invented"),
+        },
+        "links": [links[key] for key in sorted(links)],
     }
 
 
-def _items(report: Report, fates: Mapping[int, str]) -> list[dict[str, Any]]:
+def _items(report: Report, fates: Mapping[int, Fate], lost: str) -> list[dict[str, Any]]:
     return [
         {
             "start": entity.start,
             "end": entity.end,
             "type": entity.type,
             "assertion": entity.assertion,
-            "status": fates.get(i, "context"),
+            "status": "context" if i not in fates else lost if fates[i].verdict == "lost" else fates[i].verdict,
         }
         for i, entity in enumerate(report.entities)
     ]
