@@ -70,8 +70,10 @@ def test_every_snippet_runs(tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
-    for made in ("demo-out/report.html", "scores.csv", "report.html", "notes.parquet", "result.jsonl", "result.html"):
-        assert (tmp_path / made).stat().st_size > 0
+    made = "demo-out/report.html scores.csv report.html reports.csv reports.html entities.jsonl entities.html"
+    made += " stress.html texts.csv study.yaml notes.parquet result.jsonl result.html"
+    for name in made.split():
+        assert (tmp_path / name).stat().st_size > 0
 
 
 def test_set_up_lines_name_what_exists() -> None:
@@ -98,6 +100,13 @@ def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
         if not target.startswith(("http://", "https://", "mailto:")):
             assert (path.parent / target).exists(), f"{page} links to {target}"
+
+
+def test_the_index_leads_to_every_page() -> None:
+    folder = ROOT / "docs"
+    linked = set(re.findall(r"\]\(([^)#\s]+)", (folder / "index.md").read_text(encoding="utf-8")))
+    pages = {str(path.relative_to(folder)) for path in folder.glob("**/*.md")} - {"index.md"}
+    assert pages - linked == set()
 
 
 if __name__ == "__main__":
