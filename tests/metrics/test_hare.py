@@ -11,7 +11,7 @@ from medassay.language.alignment import align
 from medassay.language.concepts import link
 from medassay.language.graph import Entity, Relation, Report
 from medassay.metrics.hare import Hare, entity_scores, harmonic, triple_f1
-from medassay.metrics.hare_clinical import Weights, score_pairs
+from medassay.metrics.hare_clinical import Weights, concluding, score_pairs
 
 
 def report(text: str, *marks: tuple[str, str, str], relations: tuple[tuple[int, int], ...] = ()) -> Report:
@@ -71,7 +71,8 @@ def test_a_copy_is_perfect() -> None:
 
 def test_an_absence_and_a_conflict_differ() -> None:
     marks = [(e.text, e.type, e.assertion) for e in REFERENCE.entities]
-    omitted = report(REFERENCE.text, *[m for m in marks if m[0] != "necrosis"], relations=((1, 2), (3, 4)))
+    shorter = REFERENCE.text.replace(", no necrosis", "")
+    omitted = report(shorter, *[m for m in marks if m[0] != "necrosis"], relations=((1, 2), (3, 4)))
     negated = report(
         REFERENCE.text,
         *[(words, kind, "present" if words == "necrosis" else how) for words, kind, how in marks],
@@ -115,10 +116,10 @@ def test_synonyms_meet_without_sharing_a_word() -> None:
     left = report("HER-2/neu positive", ("HER-2/neu", "marker", "present"))
     right = report("c-erbB-2 positive", ("c-erbB-2", "marker", "present"))
     vectors = {"her-2/neu": np.array([1, 0], np.float32), "c-erbb-2": np.array([0, 1], np.float32)}
-    assert [m.verdict for m in align(left, right, vectors).meetings] == ["matched"]
+    assert [fate.verdict for fate in align(left, right, vectors).reference.values()] == ["matched"]
 
 
-def test_one_mention_meets_at_most_one() -> None:
+def test_what_is_said_twice_is_not_invented() -> None:
     left = report("carcinoma", ("carcinoma", "diagnosis", "present"))
     text = "carcinoma, carcinoma"
     twice = Report(
@@ -129,7 +130,29 @@ def test_one_mention_meets_at_most_one() -> None:
         (),
     )
     alignment = align(left, twice, {"carcinoma": np.array([1.0], np.float32)})
-    assert len(alignment.meetings) == 1 and len(alignment.invented) == 1
+    assert [fate.verdict for fate in alignment.candidate.values()] == ["matched", "matched"]
+
+
+def test_an_entity_that_the_reader_overlooked_is_found_by_its_words() -> None:
+    left = report("perineural invasion is seen", ("perineural invasion", "finding", "present"))
+    right = report("invasion of perineural spaces; carcinoma", ("carcinoma", "diagnosis", "present"))
+    vectors = {words: np.eye(2, dtype=np.float32)[i] for i, words in enumerate(("perineural invasion", "carcinoma"))}
+    assert [fate.verdict for fate in align(left, right, vectors).reference.values()] == ["matched"]
+    assert [fate.verdict for fate in align(left, right, vectors).candidate.values()] == ["lost"]
+
+
+def test_a_general_word_is_hedged_not_contradicted() -> None:
+    left = report("tumor in the colon", ("tumor", "diagnosis", "present"))
+    right = report("no tumor in the nodes", ("tumor", "diagnosis", "absent"))
+    fates = align(left, right, {"tumor": np.ones(1, np.float32)}).reference.values()
+    assert [fate.verdict for fate in fates] == ["hedged"]
+
+
+def test_the_last_diagnosis_section_concludes() -> None:
+    text = "Microscopic Description: reactive atypia.\nFinal Diagnosis: Tubular adenoma."
+    found = report(text, ("reactive atypia", "diagnosis", "present"), ("Tubular adenoma", "diagnosis", "present"))
+    assert concluding(found) == [1]
+    assert concluding(report("carcinoma, not sarcoma", ("carcinoma", "diagnosis", "present"))) == [0]
 
 
 def test_no_entities_is_a_reason_never_a_zero() -> None:

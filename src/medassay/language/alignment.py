@@ -30,7 +30,7 @@ from medassay.models.base import Matrix
 CONTENT = ("diagnosis", "finding", "site", "marker", "grade")
 """Types that are matched. Modifiers and descriptors speak through their marker or diagnosis."""
 
-MEET = 0.5
+MEET = 0.6
 """Similarity at which two entities are taken to speak of the same thing."""
 
 SURE = 0.75
@@ -154,7 +154,10 @@ def _grade_similarity(a: str, b: str) -> float:
         return 0.0
     if left.agrees(right):
         return 1.0
-    return 0.0 if left.system in _VAGUE or right.system in _VAGUE else SURE
+    # A share or a pattern that does not say what of is not another value of one that does.
+    apart = left.system in _VAGUE or right.system in _VAGUE or left.label != right.label
+    patterns = left.system == "gleason" and any(isinstance(g.value, float) and g.value < 6 for g in (left, right))
+    return 0.0 if apart or patterns else SURE
 
 
 def _verdict(reference: Report, candidate: Report, i: int, j: int, similarity: float) -> tuple[str, str]:

@@ -28,6 +28,7 @@ _PREFIX = re.compile(
     r"micro|macro|hyper|hypo|intra|inter|infra|extra|endo|ecto|exo|supra|sub|pre|post|anti|ante|un|non"
 )
 """Prefixes that turn a word's meaning: a misread word is never mended into another of these."""
+_ACRONYM = re.compile(r"\b[A-Z]{2,6}\b")
 _NUMBER = re.compile(r"(no)?[0-9]+[a-z]?|[ivx]+|st[0-9]+")
 _DIGITS = re.compile(r"\D+")
 
@@ -57,6 +58,12 @@ def _qualifiers() -> dict[str, frozenset[str]]:
     # Looked up both as written and as lemmas: `infiltrating` and `invasive` are one word here.
     rows = {row["kind"]: row["words"].split("|") for row in read_tsv("qualifiers.tsv")}
     return {kind: frozenset(many) | frozenset(map(lemma, many)) for kind, many in rows.items()}
+
+
+@lru_cache(maxsize=1)
+def _acronyms() -> dict[str, str]:
+    """Acronyms in capitals and what they stand for, for those that stand inside a longer name."""
+    return {row["acronym"]: row["expansion"] for row in read_tsv("acronyms.tsv")}
 
 
 @lru_cache(maxsize=200_000)

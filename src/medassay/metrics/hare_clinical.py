@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from medassay.language.alignment import CONTENT, Alignment, Fate, align, similarities
+from medassay.language.alignment import CONTENT, GENERAL, Alignment, Fate, align, similarities
 from medassay.language.graph import Report
 from medassay.language.terms import words
 from medassay.models.base import Encoder, Matrix
@@ -52,7 +52,7 @@ class Weights:
         default_factory=lambda: {"diagnosis": 6.0, "finding": 0.7, "site": 0.7, "marker": 1.0, "grade": 0.7}
     )
     conclusion: float = 0.6
-    hedged: float = 0.8
+    hedged: float = 0.5
     conflict: float = 0.3
     intact: float = 0.8
     full: float = 0.85
@@ -132,12 +132,16 @@ def _mean(report: Report, fates: Mapping[int, Fate], weights: Weights, types: Ma
 
 
 def conclusion(reference: Report, candidate: Report, vectors: Mapping[str, Matrix]) -> float | None:
-    """How near the candidate's concluding diagnoses come to the reference's, 0–1; None without diagnoses."""
+    """How near the candidate's concluding diagnoses come to the reference's, 0–1; None without diagnoses.
+
+    General words (tumor, malignancy) count only where nothing more specific is concluded.
+    """
     ours = [e for e in reference.entities if e.type == "diagnosis" and e.assertion != "absent"]
     theirs = [candidate.entities[i] for i in concluding(candidate)]
     if not ours or not theirs:
         return None
-    return float(similarities(ours, theirs, vectors).max(axis=0).mean())
+    specific = [e for e in theirs if e.concept is None or e.concept.id not in GENERAL]
+    return float(similarities(ours, specific or theirs, vectors).max(axis=0).mean())
 
 
 def concluding(report: Report) -> list[int]:

@@ -75,7 +75,7 @@ def _from_file(path: Path, role: str) -> str:
     return str(beside) if beside.is_dir() else named
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _load(role: str, source: str) -> Any:
     folder = HOME if source == "embedded" else Path(source)
     if (folder / "manifest.json").is_file() or source == "embedded":
@@ -85,7 +85,7 @@ def _load(role: str, source: str) -> Any:
     return load_hub(role, source)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=32)
 def model_set(folder: Path = HOME) -> ModelSet:
     """A model set, opened once a process: its graphs and caches are shared by all roles."""
     return ModelSet(folder)
