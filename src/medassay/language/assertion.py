@@ -77,15 +77,17 @@ _PRESENT = Verdict("present", None)
 def settle(text: str, spans: Sequence[Span], reading: Reading) -> list[str]:
     """The assertion of every span: present, absent or possible.
 
-    The model's view stands unless it is unsure (`TRUST`) and the text holds an explicit cue; where the model
-    gives none, the rules decide alone.
+    The model's view stands unless it is unsure (`TRUST`) and the text holds an explicit cue, or a marker's
+    result is named as equivocal or pending; where the model gives none, the rules decide alone.
     """
     ruled = by_rule(text, spans, reading.links)
     if not reading.assertions:
         return [verdict.assertion for verdict in ruled]
     return [
-        verdict.assertion if sure < TRUST and verdict.cue is not None else label
-        for verdict, (label, sure) in zip(ruled, reading.assertions, strict=True)
+        verdict.assertion
+        if verdict.cue is not None and (sure < TRUST or (span.type == "marker" and verdict.assertion == "possible"))
+        else label
+        for span, verdict, (label, sure) in zip(spans, ruled, reading.assertions, strict=True)
     ]
 
 
