@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import bertscore, commands, lexical, links, resampling, slides
+from benchmarks import bertscore, commands, lexical, links, reading, resampling, slides
 from benchmarks.figures import Figure, machine, show
 
 ALL: dict[str, tuple[str, Callable[[], Iterator[Figure]]]] = {
@@ -13,6 +13,7 @@ ALL: dict[str, tuple[str, Callable[[], Iterator[Figure]]]] = {
     "lexical": (f"Lexical metrics, {lexical.PAIRS:,} pairs", lexical.run),
     "bertscore": (f"BERTScore, {bertscore.SYSTEMS} systems a reference", bertscore.run),
     "resampling": ("Bootstrap", resampling.run),
+    "reading": ("Reading reports: HARE with the embedded set", reading.run),
     "links": ("Linking mentions to concepts", links.run),
     "memory": ("Memory", commands.memory),
     "slides": ("Whole slides", slides.run),
