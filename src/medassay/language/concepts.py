@@ -74,6 +74,8 @@ def link(text: str, type: str) -> Concept | None:
     ('MARKER:HER2', 'MARKER:HER2')
     >>> link("Squamous cell. carcinoma", "diagnosis").name
     'squamous cell carcinoma'
+    >>> link("clear cell RCC", "diagnosis").name
+    'clear cell renal cell carcinoma'
     """
     if type in ("grade", "modifier"):
         return _link_value(text, type)
@@ -87,6 +89,9 @@ def link(text: str, type: str) -> Concept | None:
     for shorter in (_PARENTHESES.sub(" ", text), _WITHOUT.sub("", text)):
         if found is None and shorter != text:
             found = _link_words(words(shorter), type)
+    if (found is None or found.how == "broader") and not text.isupper() and _ACRONYM.search(text):
+        spelled = _ACRONYM.sub(lambda match: _acronyms().get(match[0], match[0]), text)
+        found = (_link_words(words(spelled), type) if spelled != text else None) or found
     if found is not None and found.name.endswith("disorder") and "dis" not in text.lower():
         return None  # `intestinal` alone names no disorder
     if found is None or not sides:
