@@ -203,6 +203,8 @@ def agreement_command(
     rows = agreement(ratings, resamples=resamples, seed=seed)
     systems = system_table(ratings)
     console = Console()
+    if not console.is_terminal:  # a pipe has no width, but rich assumes one and would fold the columns
+        console = Console(width=140)
     show.print_agreement(console, ratings, rows)
     show.print_systems(console, ratings, systems)
     if out is not None:
