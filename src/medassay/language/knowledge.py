@@ -1,0 +1,244 @@
+"""What diagnoses look like: profiles of morphology and markers, and how well a description fits each.
+
+`lexicons/profiles.tsv` holds typical findings and stains of some hundred diagnoses. `Findings` reads a
+description once; `fit` then tells how much of it speaks for a diagnosis and how much against it. Typical
+patterns have exceptions: a fit is evidence for research and quality assurance, never a diagnosis.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from medassay.language.assertion import by_rule
+from medassay.language.stains import Stain, read_stains
+from medassay.language.terms import fold, key, read_tsv, words
+from medassay.models.base import Span
+
+Feature = tuple[tuple[str, ...], ...]
+"""Words that must all stand in one sentence; each a tuple of beginnings, one of which must match."""
+
+_WORD = re.compile(r"[a-z0-9]+(?:[-/][a-z0-9]+)*")
+_AE = (("haem", "hem"), ("oed", "ed"), ("oes", "es"), ("paed", "ped"), ("aemi", "emi"), ("tumour", "tumor"))
+_SENTENCE = re.compile(r"(?<=[a-z)\]])\.\s+(?=[A-Z])|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One diagnosis: names, where it arises, and what speaks for and against it."""
+
+    name: str
+    names: tuple[str, ...]
+    organs: frozenset[str]
+    family: str
+    behaviour: str
+    positive: frozenset[str]
+    negative: frozenset[str]
+    features: tuple[Feature, ...]
+    foreign: tuple[Feature, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How a description meets a profile: weights of evidence (0 and up; 3 and more is a good deal).
+
+    morphology, stains: what speaks for it; foreign, conflicts: what speaks against it.
+    """
+
+    morphology: float = 0.0
+    stains: float = 0.0
+    foreign: float = 0.0
+    conflicts: float = 0.0
+
+    @property
+    def balance(self) -> float:
+        """Evidence for less evidence against."""
+        return self.morphology + self.stains - 1.5 * self.foreign - 1.5 * self.conflicts
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a description says: words of each sentence with their places, and the stains."""
+
+    text: str
+    sentences: list[list[tuple[str, int, int]]] = field(default_factory=list)
+    stains: dict[str, Stain] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=1)
+def profiles() -> tuple[Profile, ...]:
+    """Every profile, in the order of the file."""
+    made = []
+    for row in read_tsv("profiles.tsv"):
+        names = (row["name"], *(alias for alias in row["aliases"].split("|") if alias))
+        made.append(
+            Profile(
+                row["name"], names, frozenset(row["organs"].split("/")), row["family"], row["behaviour"],
+                frozenset(row["positive"].split()), frozenset(row["negative"].split()),
+                _features(row["features"]), _features(row["foreign"]),
+            )
+        )  # fmt: skip
+    return tuple(made)
+
+
+def _features(cell: str) -> tuple[Feature, ...]:
+    return tuple(
+        tuple(tuple(plain(one) for one in word.split("/")) for word in part.split())
+        for part in cell.split(";")
+        if part.strip()
+    )
+
+
+@lru_cache(maxsize=100_000)
+def plain(word: str) -> str:
+    """A word in lower case and American spelling, so that beginnings compare."""
+    word = fold(word)
+    for british, american in _AE:
+        word = word.replace(british, american)
+    return word
+
+
+@lru_cache(maxsize=1)
+def _rarity() -> dict[str, float]:
+    """How telling each beginning is: the fewer profiles use it, the more."""
+    used: dict[str, set[str]] = {}
+    for profile in profiles():
+        for feature in profile.features:
+            for alternatives in feature:
+                for one in alternatives:
+                    used.setdefault(one, set()).add(profile.name)
+    count = len(profiles())
+    return {one: math.log(count / len(owners)) / math.log(count) for one, owners in used.items()}
+
+
+@lru_cache(maxsize=20_000)
+def read_findings(text: str) -> Findings:
+    """Read a description once, for any number of profiles."""
+    found = Findings(text)
+    start = 0
+    for match in [*_SENTENCE.finditer(text), None]:
+        end = match.start() + 1 if match else len(text)
+        lowered = fold(text[start:end])
+        if len(lowered) != end - start:
+            lowered = text[start:end].lower()
+        found.sentences.append([(plain(m[0]), start + m.start(), start + m.end()) for m in _WORD.finditer(lowered)])
+        start = end
+    for stain in read_stains(text):
+        found.stains.setdefault(stain.marker, stain)
+    return found
+
+
+def fit(findings: Findings, profile: Profile) -> Fit:
+    """How well a description fits a diagnosis."""
+    rarity = _rarity()
+    morphology = foreign = 0.0
+    for feature in profile.features:
+        at = _match(findings, feature)
+        if at is None:
+            continue
+        weight = 1.0 + sum(max(rarity.get(one, 0.5) for one in word) for word in feature)
+        if _denied(findings.text, at):
+            foreign += 1.0
+        else:
+            morphology += weight
+    for feature in profile.foreign:
+        negated = feature[0] == ("no",)
+        at = _match(findings, feature[1:] if negated else feature)
+        if at is not None and _denied(findings.text, at) == negated:
+            foreign += 1.0
+    agree = sum(1 for m in profile.positive if _says(findings, m, "positive"))
+    agree_not = sum(1 for m in profile.negative if _says(findings, m, "negative"))
+    conflicts = sum(1.0 for m in profile.positive if _says(findings, m, "negative"))
+    conflicts += sum(1.0 for m in profile.negative if _says(findings, m, "positive"))
+    return Fit(morphology, agree + 0.4 * agree_not, foreign, conflicts)
+
+
+def _says(findings: Findings, marker: str, result: str) -> bool:
+    stain = findings.stains.get(marker)
+    if stain is None:
+        return False
+    if marker == "P53":
+        return stain.result in (("mutant", "positive") if result == "positive" else ("wildtype",))
+    return stain.result == result
+
+
+def _match(findings: Findings, feature: Feature) -> tuple[int, int] | None:
+    """Where a feature stands: from its first to its last word, in the first sentence that has them all."""
+    for sentence in findings.sentences:
+        places = []
+        for alternatives in feature:
+            at = next(((a, b) for word, a, b in sentence if _begins(word, alternatives)), None)
+            if at is None:
+                break
+            places.append(at)
+        else:
+            return min(a for a, _ in places), max(b for _, b in places)
+    return None
+
+
+def _begins(word: str, alternatives: tuple[str, ...]) -> bool:
+    if word.startswith(alternatives):
+        return True
+    return "-" in word and any(part.startswith(alternatives) for part in word.split("-"))
+
+
+@lru_cache(maxsize=50_000)
+def _denied(text: str, at: tuple[int, int]) -> bool:
+    """Whether a finding is said to be absent."""
+    span = Span(at[0], at[1], "finding", 1.0)
+    return by_rule(text, [span])[0].assertion == "absent"
+
+
+@lru_cache(maxsize=1)
+def _by_name() -> tuple[dict[frozenset[str], int], frozenset[str]]:
+    """Profiles by the lemmas of their names, and all those lemmas."""
+    named: dict[frozenset[str], int] = {}
+    for i, profile in enumerate(profiles()):
+        for name in profile.names:
+            named.setdefault(frozenset(words(name)), i)
+    return named, frozenset(word for form in named for word in form)
+
+
+@lru_cache(maxsize=50_000)
+def named(text: str) -> Profile | None:
+    """The profile whose name the text holds; of several the one with the most words.
+
+    >>> named("Features are those of a renal oncocytoma.").name
+    'oncocytoma'
+    """
+    names, vocabulary = _by_name()
+    given = frozenset(word for word in words(text) if word in vocabulary)
+    best: tuple[int, int] | None = None
+    for form, index in names.items():
+        if form <= given and (best is None or len(form) > best[0]):
+            best = (len(form), index)
+    return None if best is None else profiles()[best[1]]
+
+
+@lru_cache(maxsize=5_000)
+def ranking(text: str) -> tuple[tuple[float, Profile], ...]:
+    """The diagnoses that a description fits best, by the balance of evidence, the best first; only those above 0."""
+    findings = read_findings(text)
+    scored = [(fit(findings, profile).balance, profile) for profile in profiles()]
+    return tuple(sorted((one for one in scored if one[0] > 0), key=lambda one: (-one[0], one[1].name))[:12])
+
+
+def compatible(a: Profile, b: Profile) -> bool:
+    """Whether two profiles may be one disease under two names: same name, or one name inside the other."""
+    if a is b:
+        return True
+    forms = [[frozenset(words(name)) for name in profile.names] for profile in (a, b)]
+    return any(x <= y or y <= x for x in forms[0] for y in forms[1] if x and y)
+
+
+def same_kind(profiles_: Iterable[Profile]) -> bool:
+    """Whether all belong to one line of differentiation."""
+    return len({profile.family for profile in profiles_}) == 1
+
+
+def form(name: str) -> str:
+    """The normal form of a diagnosis's name."""
+    return key(name)
