@@ -16,6 +16,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from medassay.engine.trust_commands import add_commands as add_trust_commands
 from medassay.errors import InputError, MedassayError, MissingExtra
 from medassay.human.commands import annotate_app, baseline_app
 from medassay.models.commands import models_app
@@ -162,6 +163,7 @@ def compare(
 
 
 add_commands(app)  # here, so that the help lists them beside compare
+add_trust_commands(app)
 
 
 @app.command("metrics")

@@ -1,7 +1,7 @@
 """The scores file: one row a case, in input order, written as the run goes.
 
 Columns: `id`, `system` where given, the carried columns, `reference_key` (same references, same key),
-then for each metric `<metric>`, `<metric>.<part>` and `<metric>.unscored`. Signatures go to
+then for each metric `<metric>`, `<metric>.<part>`, `<metric>.unscored` and its labels. Signatures go to
 `<out>.meta.json`. The file appears under its name only when it is whole.
 """
 
@@ -11,7 +11,7 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -34,7 +34,7 @@ def flat(case: Case, scores: Mapping[str, Score], metrics: Sequence[Metric]) -> 
     record: dict[str, Any] = {"id": case.id}
     if case.system is not None:
         record["system"] = case.system
-    taken = {"id", "system", "reference_key", *(metric.name for metric in metrics)}
+    taken = {"id", "system", "reference_key", *(name for metric in metrics for name in (metric.name, *metric.labels))}
     for column, value in case.extra.items():
         record[f"file.{column}" if column in taken else column] = value
     if case.references:
@@ -45,6 +45,8 @@ def flat(case: Case, scores: Mapping[str, Score], metrics: Sequence[Metric]) -> 
         for part in metric.parts:
             record[f"{metric.name}.{part}"] = score.parts.get(part)
         record[f"{metric.name}.unscored"] = score.unscored
+        for label in metric.labels:
+            record[label] = score.labels.get(label)
     return record
 
 
@@ -129,7 +131,7 @@ class ScoresWriter:
         self.stream.close()
         try:
             if self.suffix == ".parquet":
-                _parquet(self.partial)
+                _parquet(self.partial, {label for metric in self.metrics for label in metric.labels})
             self.partial.replace(self.path)
             meta = {
                 "medassay": __version__,
@@ -158,8 +160,11 @@ def _cell(value: Any) -> str:
     return guard(value) if isinstance(value, str) else str(value)
 
 
-def _parquet(jsonl: Path) -> None:
-    """Turn the JSON lines at `jsonl` into Parquet, in place: one pass for the types, one to write."""
+def _parquet(jsonl: Path, texts: Set[str]) -> None:
+    """Turn the JSON lines at `jsonl` into Parquet, in place: one pass for the types, one to write.
+
+    texts: columns that hold text even where every row is empty.
+    """
     from arro3.core import Array, DataType, Field, RecordBatch, RecordBatchReader, Schema
     from arro3.io import write_parquet
 
@@ -167,7 +172,7 @@ def _parquet(jsonl: Path) -> None:
     for record in _json_lines(jsonl):
         for column, value in record.items():
             kinds.setdefault(column, set()).update(() if value is None else (type(value),))
-    types = {column: _arrow_type(column, seen, DataType) for column, seen in kinds.items()}
+    types = {c: _arrow_type(c.endswith(".unscored") or c in texts, seen, DataType) for c, seen in kinds.items()}
     as_text = {column for column, kind in types.items() if kind == DataType.utf8()}
     schema = Schema([Field(column, kind, nullable=True) for column, kind in types.items()])
 
@@ -194,15 +199,15 @@ def _parquet(jsonl: Path) -> None:
     target.replace(jsonl)
 
 
-def _arrow_type(column: str, seen: set[type], data_type: Any) -> Any:
-    """Numbers stay numbers; a column of mixed types is text."""
+def _arrow_type(words: bool, seen: set[type], data_type: Any) -> Any:
+    """Numbers stay numbers; a column of mixed types is text, and so is an empty one that holds words."""
     if seen == {bool}:
         return data_type.bool()
     if seen == {int}:
         return data_type.int64()
     if seen and seen <= {int, float}:
         return data_type.float64()
-    return data_type.utf8() if seen or column.endswith(".unscored") else data_type.float64()
+    return data_type.utf8() if seen or words else data_type.float64()
 
 
 def _json_lines(path: Path) -> Iterable[dict[str, Any]]:

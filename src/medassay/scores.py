@@ -32,6 +32,7 @@ class Score:
     parts: named components (`precision`, `recall`, …); they become columns `<metric>.<part>`.
     evidence: what the number rests on, as plain JSON data; drawn by the report page.
     statistics: what aggregates are built from (see `Metric.combine`); the value itself by default.
+    labels: words that go with the verdict, by column name (`route`: `deploy`); an unscored case may have them.
     """
 
     value: float | None
@@ -39,6 +40,7 @@ class Score:
     parts: Mapping[str, float] = field(default_factory=dict)
     evidence: Mapping[str, Any] = field(default_factory=dict)
     statistics: tuple[float, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.unscored is None):
@@ -50,14 +52,15 @@ class Score:
                 object.__setattr__(self, "statistics", (float(self.value),))
 
     @classmethod
-    def none(cls, reason: str) -> Score:
+    def none(cls, reason: str, labels: Mapping[str, str] | None = None) -> Score:
         """The case is unscored, for this reason."""
-        return cls(None, unscored=reason)
+        return cls(None, unscored=reason, labels=labels or {})
 
     def to_json(self) -> str:
         """Compact JSON; `from_json` gives back an equal score, to the last bit."""
         if self.value is None:
-            return json.dumps({"u": self.unscored}, ensure_ascii=False)
+            said = {"l": dict(self.labels)} if self.labels else {}
+            return json.dumps({"u": self.unscored, **said}, ensure_ascii=False)
         record: dict[str, Any] = {"v": self.value}
         if self.parts:
             record["p"] = dict(self.parts)
@@ -65,6 +68,8 @@ class Score:
             record["e"] = dict(self.evidence)
         if self.statistics != (self.value,):
             record["s"] = self.statistics
+        if self.labels:
+            record["l"] = dict(self.labels)
         return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
@@ -72,12 +77,13 @@ class Score:
         """The inverse of `to_json`."""
         record = json.loads(text)
         if "u" in record:
-            return cls.none(record["u"])
+            return cls.none(record["u"], record.get("l"))
         return cls(
             record["v"],
             parts=record.get("p", {}),
             evidence=record.get("e", {}),
             statistics=tuple(record.get("s", ())),
+            labels=record.get("l", {}),
         )
 
 

@@ -57,14 +57,13 @@ class Job:
 
     def run(self) -> Outcome:
         """Do it."""
-        from medassay.report.page import PageWriter
         from medassay.study.summary import Tally, summarise
 
         self._check_writable()
         tally = Tally(self.metrics, by=self.by or "system", cluster=self.cluster)
-        page = PageWriter(self.metrics) if self.page else None
+        page = self._page_writer() if self.page else None
         for metric in self.metrics:
-            metric.with_evidence = metric.with_evidence or page is not None
+            metric.with_evidence = metric.with_evidence or page is not None or self._explained
         problems: list[str] = []
         with self._open_store() as store, self._rereadable() as rows:
             if self._over_set:
@@ -72,7 +71,7 @@ class Job:
             with self._writer() as writer:
                 for batch in self._progress(run(rows(), self.metrics, store)):
                     self._take(batch, tally, writer, page, problems)
-                    if page is not None and page.full:
+                    if page is not None and page.full and not self._explained:
                         # The page carries no further case; evidence for the rest would be thrown away.
                         for metric in self.metrics:
                             metric.with_evidence = False
@@ -91,6 +90,21 @@ class Job:
             if store is not None and self.store is None:
                 store.delete()
         return Outcome(aggregates, problems)
+
+    def _page_writer(self) -> PageWriter:
+        from medassay.report.page import PageWriter
+
+        return PageWriter(self.metrics)
+
+    @property
+    def _explained(self) -> bool:
+        """Whether evidence is wanted for every case, page or not."""
+        return False
+
+    @property
+    def _nested(self) -> bool:
+        """Whether some metric is asked for alone and as a member of another; the store then has it measured once."""
+        return any(member in self.metrics for metric in self.metrics for member in metric.members)
 
     @property
     def _over_set(self) -> bool:
@@ -171,8 +185,8 @@ class Job:
         if path is None and self.keep and (self.out or self.page) is not None:
             target = self.out or self.page
             path = target.with_name(target.name + ".resume") if target is not None else None
-        if path is None and self._over_set:
-            # Between seeing the set and scoring it, what has been scored is kept here.
+        if path is None and (self._over_set or self._nested):
+            # What is needed twice (to see the set and to score it; by a metric and by its ensemble) is kept here.
             with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "scores") as store:
                 yield store
             return

@@ -30,6 +30,7 @@ class Metric(ABC):
 
     needs: the case fields it reads (`candidate`, `reference`, `source`, `image`, or a column's name).
     parts: the components it reports beside the value, in column order.
+    labels: words it says beside the value (`route`), each a column of its own.
     bounds: lowest and highest possible value; None where there is no bound.
     defined: where the number is defined (paper and section).
     references: with several references, the `best` one's score counts, or the `mean` over them.
@@ -43,6 +44,7 @@ class Metric(ABC):
     defined: ClassVar[str]
     needs: frozenset[str] = frozenset({"candidate", "reference"})
     parts: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
     higher_is_better: bool = True
     bounds: tuple[float | None, float | None] = (0.0, 1.0)
     reads: frozenset[str] = frozenset()

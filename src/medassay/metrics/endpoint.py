@@ -24,6 +24,9 @@ from medassay.errors import MedassayError
 LARGEST = 1_000_000
 """Bytes of a reply that are read; a chat answer has a few thousand."""
 
+IMAGE_TOKENS = 3_000
+"""What an image is reckoned at before the endpoint says what it took."""
+
 _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _GONE = 10
 _LOCAL = ("localhost", "127.0.0.1", "::1")
@@ -83,9 +86,18 @@ class Endpoint:
     """Chat completions at `url` (the base, such as `https://host/v1`)."""
 
     def __init__(
-        self, url: str, model: str, key: str | None, budget: Budget, *, timeout: float, retries: int, backoff: float
+        self,
+        url: str,
+        model: str,
+        key: str | None,
+        budget: Budget,
+        *,
+        timeout: float,
+        retries: int,
+        backoff: float,
+        what: str = "judge",
     ) -> None:
-        self.url = checked_url(url, bool(key))
+        self.url = checked_url(url, bool(key), what)
         self.model = model
         self._key = key
         self.budget = budget
@@ -100,16 +112,22 @@ class Endpoint:
         self.failures = 0
         """Calls in a row that came to nothing after all retries."""
 
-    def ask(self, system: str, user: str, most: int) -> Reply:
-        """One answer of at most `most` tokens, at temperature 0; raises CallFailed."""
+    def ask(self, system: str, user: str, most: int, *, image: str | None = None) -> Reply:
+        """One answer of at most `most` tokens, at temperature 0; raises CallFailed.
+
+        image: a data address (`data:image/jpeg;base64,…`) shown with the question.
+        """
+        content: object = user
+        if image is not None:
+            content = [{"type": "text", "text": user}, {"type": "image_url", "image_url": {"url": image}}]
         body = {
             "model": self.model,
-            "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
+            "messages": [{"role": "system", "content": system}, {"role": "user", "content": content}],
             "temperature": 0,
             "max_tokens": most,
         }
         # One token has about four letters of English, and never less than one byte of any language.
-        reserved = len((system + user).encode("utf-8", "replace")) // 3 + most
+        reserved = len((system + user).encode("utf-8", "replace")) // 3 + most + (IMAGE_TOKENS if image else 0)
         failed = CallFailed("not asked")
         # An endpoint that has been gone for a while is asked once, not waited for at every case.
         retries = self.retries if self.failures < _GONE else 0
@@ -178,19 +196,22 @@ class Endpoint:
         return content
 
 
-def checked_url(url: str, with_key: bool) -> str:
-    """The address of chat completions; one that would send a key in clear or holds a secret is refused."""
+def checked_url(url: str, with_key: bool, what: str = "judge") -> str:
+    """The address of chat completions; one that would send a key in clear or holds a secret is refused.
+
+    what: who asks, for the message.
+    """
     try:
         parts = urllib.parse.urlsplit(url)
         host = parts.hostname
     except ValueError as error:
-        raise MedassayError(f"judge: url '{url}' is not an address ({error})") from error
+        raise MedassayError(f"{what}: url '{url}' is not an address ({error})") from error
     if parts.scheme not in ("http", "https") or not host:
-        raise MedassayError(f"judge: url '{url}' is not an address such as https://host/v1")
+        raise MedassayError(f"{what}: url '{url}' is not an address such as https://host/v1")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise MedassayError("judge: the url may not hold a name, password or query; put the key in the environment")
+        raise MedassayError(f"{what}: the url may not hold a name, password or query; put the key in the environment")
     if with_key and parts.scheme == "http" and host not in _LOCAL:
-        raise MedassayError(f"judge: a key would go to {host} in clear; use https")
+        raise MedassayError(f"{what}: a key would go to {host} in clear; use https")
     path = parts.path.rstrip("/")
     return url.rstrip("/") if path.endswith("/chat/completions") else url.rstrip("/") + "/chat/completions"
 

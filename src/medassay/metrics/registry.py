@@ -33,6 +33,8 @@ BUILT_IN: dict[str, str] = {
     "medbertscore-sp": "medassay.metrics.bertscore:MedBertScoreSP",
     "judge": "medassay.metrics.judge:Judge",
     "z": "medassay.metrics.ensemble:ZMean",
+    "stability": "medassay.metrics.stability:Stability",
+    "trust": "medassay.metrics.trust:Trust",
 }
 """One line a metric: its name and its class, imported on first use."""
 

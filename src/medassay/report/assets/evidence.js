@@ -25,7 +25,7 @@ const toUtf16 = (text) => {
 };
 
 const spanOf = (start, end) => Number.isInteger(start) && Number.isInteger(end) && end > start;
-const drawn = new Set(["matches", "entities", "links", "sentences", "reference"]);
+const drawn = new Set(["matches", "entities", "links", "sentences", "reference", "image", "width", "height", "groundings", "picture", "contradictions", "stability", "reports", "partial", "trust"]);
 
 /** Flat differences back to matches, neighbours on both sides joined into runs that read as phrases. */
 const runs = (flat, candidate, reference) => {
@@ -120,6 +120,22 @@ const readEvidence = (evidence, texts, types) => {
     span.cue = String(sentences.length + 1);
     span.say = [`${span.cue}`, value, sentence.note, sentence.note ? "" : quote(sentence.side, span)].filter(Boolean).join(" · ");
     sentences.push({ side: sentence.side, say: [value, sentence.note].filter(Boolean).join(" · "), quote: quote(sentence.side, span), key: span.key });
+  }
+  for (const one of Array.isArray(evidence.groundings) ? evidence.groundings : []) {
+    kinds.add("groundings");
+    const value = typeof one?.calibrated === "number" ? one.calibrated : null;
+    const css = value == null ? "entity t7 plain" : value < 0.5 ? "entity t1 hedged" : "entity t2 matched";
+    const span = put("candidate", { start: one?.start, end: one?.end, css, partners: [], cue: value == null ? "" : value.toFixed(2) });
+    if (span) span.say = [quote("candidate", span), one.assertion, value == null ? `not assessable: ${one.why ?? "no reason given"}` : `grounding ${value.toFixed(2)} of 1`].filter(Boolean).join(" · ");
+  }
+  for (const [i, one] of (Array.isArray(evidence.contradictions) ? evidence.contradictions : []).entries()) {
+    kinds.add("contradictions");
+    const ends = ["premise", "hypothesis"].map((name) => put("candidate", { start: one?.[name]?.[0], end: one?.[name]?.[1], css: "sentence", partners: [], cue: String(i + 1) }));
+    if (!ends[0] || !ends[1]) continue;
+    ends[0].partners.push(ends[1].key);
+    ends[1].partners.push(ends[0].key);
+    const sure = typeof one.probability === "number" ? `contradiction ${one.probability.toFixed(2)}` : "";
+    ends[0].say = ends[1].say = [String(i + 1), sure, one.kind, `${quote("candidate", ends[0])} against ${quote("candidate", ends[1])}`].filter(Boolean).join(" · ");
   }
   const other = Object.fromEntries(Object.entries(evidence).filter(([name]) => !drawn.has(name)));
   return { sides, kinds, sentences, other };

@@ -1,0 +1,192 @@
+"""A whole `medassay perturb` run: what a laboratory needs to generate the perturbed reports elsewhere.
+
+The folder gets `images/` (a stain-perturbed copy of each image), `prompts.jsonl` (for each case the plain prompt
+and the one with a false history), `cases.csv` (the cases, with empty columns `candidate_stain` and
+`candidate_attack` to be filled in and given to `medassay trust`) and `manifest.json` (settings, versions,
+hashes). Same input and seed, same bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from medassay import __version__
+from medassay.cases import Case, Row, read_cases
+from medassay.engine.trust import folder_rows
+from medassay.errors import InputError
+from medassay.metrics.histories import choose
+from medassay.metrics.subject import Prompts, read_prompts
+from medassay.outputs import guard
+from medassay.slides.perturb import perturb_images
+
+COLUMNS = ("id", "system", "image", "image_stain", "candidate", "candidate_stain", "candidate_attack", "attack_history")
+
+
+@dataclass
+class Perturbing:
+    """One `medassay perturb` command."""
+
+    cases: str
+    out: Path
+    images: Path | None
+    columns: Mapping[str, str]
+    format: str | None
+    degrees: float
+    gain: float
+    mpp: float | None
+    prompts: str
+    histories: str
+    seed: int
+    strict: bool = False
+    written: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+    def run(self) -> list[str]:
+        """Write it all; returns the rows that had problems."""
+        prompts = read_prompts(self.prompts)
+        problems: list[str] = []
+        records: list[dict[str, Any]] = []
+        asked: list[dict[str, Any]] = []
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            for case in self._usable(problems):
+                record, prompt = self._one(case, prompts, problems)
+                if record is not None and prompt is not None:
+                    records.append(record)
+                    asked.append(prompt)
+            if not records:
+                raise InputError(f"{self.cases}: no usable row. First problem: {problems[0]}")
+            self._write(records, asked, prompts, problems)
+        except OSError as error:
+            raise InputError(f"{self.out}: cannot be written ({error.strerror}); choose another --out") from error
+        self.written = len(records)
+        return problems
+
+    @property
+    def _folder(self) -> Path | None:
+        return self.images or (Path(self.cases).parent if self.cases != "-" else None)
+
+    def _usable(self, problems: list[str]) -> Iterator[Case]:
+        rows: Iterator[Row]
+        if self.cases != "-" and Path(self.cases).is_dir():
+            rows = folder_rows(Path(self.cases), generated=True)
+        else:
+            rows = read_cases(self.cases, self.columns, format=self.format, strict=self.strict)
+        for row in rows:
+            if row.case is None:
+                self._trouble(f"row {row.number}: {row.problem}", problems)
+            else:
+                yield row.case
+
+    def _trouble(self, text: str, problems: list[str]) -> None:
+        if self.strict:
+            raise InputError(f"{self.cases}, {text}")
+        problems.append(text)
+
+    def _one(
+        self, case: Case, prompts: Prompts, problems: list[str]
+    ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+        """The row and the prompts of one case; nothing where its image cannot be perturbed."""
+        copy = next(
+            perturb_images(
+                [case],
+                self.out / "images",
+                images=self._folder,
+                seed=self.seed,
+                degrees=self.degrees,
+                gain=self.gain,
+                mpp=self.mpp,
+                done=_bar,
+            )
+        )
+        if copy.path is None:
+            text = copy.problem or "image: cannot be perturbed"
+            self._trouble(text if text.startswith("row ") else f"row {case.row}, column 'image': {text}", problems)
+            return None, None
+        if copy.warning and copy.warning not in self.warnings:
+            self.warnings.append(copy.warning)
+        try:
+            history = choose(case, case.candidate, self.seed, self.histories)
+        except InputError as error:
+            self._trouble(f"row {case.row}: {error}", problems)
+            return None, None
+        stained = str(copy.path.relative_to(self.out))
+        extra = {k: v for k, v in case.extra.items() if k not in COLUMNS}
+        record = {
+            "id": case.id,
+            "system": case.system,
+            "image": self._named(case),
+            "image_stain": stained,
+            "candidate": case.candidate,
+            "candidate_stain": "",
+            "candidate_attack": "",
+            "attack_history": history.id,
+            **({"reference": case.reference} if case.references else {}),
+            **extra,
+        }
+        asked = {
+            "id": case.id,
+            "system": case.system,
+            "image": self._named(case),
+            "image_stain": stained,
+            "system_prompt": prompts.system,
+            "prompt": prompts.plain,
+            "prompt_attack": prompts.attacked(history.text),
+        }
+        return record, asked
+
+    def _named(self, case: Case) -> str:
+        """The image as the new case file names it: relative to the folder that this file lies in."""
+        from medassay.slides.perturb import locate
+
+        return Path(os.path.relpath(locate(case, self._folder), self.out)).as_posix()
+
+    def _write(
+        self, records: list[dict[str, Any]], asked: list[dict[str, Any]], prompts: Prompts, problems: list[str]
+    ) -> None:
+        header = list(dict.fromkeys([*COLUMNS, *(name for record in records for name in record)]))
+        with (self.out / "cases.csv").open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(header)
+            for record in records:
+                cells = [record.get(name) for name in header]
+                writer.writerow(["" if c is None else guard(c) if isinstance(c, str) else c for c in cells])
+        lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in asked)
+        (self.out / "prompts.jsonl").write_text(lines, encoding="utf-8")
+        manifest = {
+            "medassay": __version__,
+            "seed": self.seed,
+            "stain": {"method": "Macenko", "degrees": self.degrees, "gain": self.gain},
+            "prompts": f"{prompts.version}@{prompts.digest}",
+            "histories": self.histories,
+            "cases": len(records),
+            "problems": problems,
+            "images": {one["image_stain"]: _sha256(self.out / one["image_stain"]) for one in records},
+            "next": "have the model write about image_stain with prompt, and about image with prompt_attack; put the "
+            "texts into candidate_stain and candidate_attack of cases.csv (empty: a failed generation), then "
+            "medassay trust cases.csv",
+        }
+        text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
+        (self.out / "manifest.json").write_text(text, encoding="utf-8")
+
+
+def _sha256(path: Path) -> str:
+    hasher = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            hasher.update(block)
+    return hasher.hexdigest()
+
+
+def _bar(done: int, of: int) -> None:
+    """How far a whole slide is, on a terminal."""
+    if sys.stderr.isatty():
+        print(f"\rmedassay: perturbing, tile {done:,} of {of:,}", end="\n" if done == of else "", file=sys.stderr)

@@ -1,0 +1,119 @@
+"""False clinical histories for the adversarial half of stability, matched to the organ of the report.
+
+The histories are a versioned table (`prompts/histories-1.tsv`). One is chosen for a case by its organ, must be
+false for what the report says, and leans against it where possible: a malignant report gets a benign history
+and the other way round. The choice depends on the case's id, its report and the seed, nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+from medassay.cases import Case
+from medassay.errors import InputError
+
+VERSION = "histories-1"
+COLUMNS = ("organ", "site", "specimen", "tissue")
+"""Case columns that name the organ, looked at before the report itself."""
+
+_MALIGNANT = re.compile(
+    r"carcinom|lymphom|sarcom|melanom|malignan|leuk(?:a)?emi|metasta|blastom|myelom|seminom|gliom|cancer", re.I
+)
+_DENIED = re.compile(r"\b(?:no|not|without|negative for|free of|absen\w+)\b[^.;,]{0,40}$", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """One false history. leans: malignant or benign; suggests: what a report it is false for does not hold."""
+
+    id: str
+    organ: str
+    leans: str
+    suggests: re.Pattern[str]
+    text: str
+
+
+@lru_cache(maxsize=8)
+def histories(version: str = VERSION) -> tuple[History, ...]:
+    """The table of a version, or of a file of the same form (`.tsv`)."""
+    source = Path(version) if version.endswith(".tsv") else files("medassay.metrics") / "prompts" / f"{version}.tsv"
+    try:
+        text = source.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"histories: no table '{version}' ({error.strerror}); use {VERSION} or a .tsv file") from error
+    rows = _rows(text)
+    wanted = {"id", "organ", "leans", "suggests", "history"}
+    if not rows or not wanted <= set(rows[0]):
+        raise InputError(f"histories: {version} needs the columns {', '.join(sorted(wanted))}")
+    try:
+        return tuple(
+            History(row["id"], row["organ"], row["leans"], re.compile(row["suggests"], re.I), row["history"])
+            for row in rows
+        )
+    except re.error as error:
+        raise InputError(f"histories: {version}: '{error.pattern!r}' is no regular expression ({error})") from error
+
+
+@lru_cache(maxsize=1)
+def _organs() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    text = (files("medassay.metrics") / "prompts" / "organs.tsv").read_text(encoding="utf-8")
+    return tuple((row["organ"], re.compile(row["words"], re.I)) for row in _rows(text))
+
+
+def _rows(text: str) -> list[dict[str, str]]:
+    lines = [line.split("\t") for line in text.split("\n") if line.strip() and not line.startswith("#")]
+    return [dict(zip(lines[0], cells)) for cells in lines[1:]] if lines else []
+
+
+def organ_of(*texts: str) -> str | None:
+    """The organ that the texts speak of most; None where they name none we know.
+
+    >>> organ_of("Prostate, needle biopsy: adenocarcinoma, Gleason 3+4."), organ_of("Inflammation.")
+    ('prostate', None)
+    """
+    best, most = None, 0
+    for organ, words in _organs():
+        count = sum(len(words.findall(text)) for text in texts)
+        if count > most:
+            best, most = organ, count
+    return best
+
+
+def leaning(report: str) -> str:
+    """`malignant` where the report affirms a malignancy, else `benign`.
+
+    >>> leaning("Invasive carcinoma."), leaning("No evidence of carcinoma.")
+    ('malignant', 'benign')
+    """
+    affirmed = any(not _DENIED.search(report[: match.start()]) for match in _MALIGNANT.finditer(report))
+    return "malignant" if affirmed else "benign"
+
+
+def choose(case: Case, report: str, seed: int = 0, version: str = VERSION) -> History:
+    """The false history for a case: of its organ, false for the report and the references, against its leaning.
+
+    What cannot be had is given up in this order: the contrary leaning, then the organ.
+    """
+    named = [str(case.extra[column]) for column in COLUMNS if case.extra.get(column)]
+    organ = organ_of(*named) or organ_of(report, *case.references)
+    known = [report, *case.references]
+    free = [one for one in histories(version) if not any(one.suggests.search(text) for text in known)]
+    against = {"malignant": "benign", "benign": "malignant"}[leaning(report)]
+    tiers: Sequence[list[History]] = (
+        [one for one in free if one.organ == organ and one.leans == against],
+        [one for one in free if one.organ == organ],
+        [one for one in free if one.organ == "any" and one.leans == against],
+        [one for one in free if one.organ == "any"],
+        free,
+    )
+    fit = next((tier for tier in tiers if tier), None)
+    if fit is None:
+        raise InputError(f"case '{case.id}': its report touches on every history of {version}; none would be false")
+    draw = hashlib.blake2b(f"{seed}|{case.id}|{report}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return fit[int.from_bytes(draw) % len(fit)]

@@ -1,0 +1,167 @@
+"""Stability: does the subject model write the same report when only what should not matter has changed?
+
+PathGLS, section Stability: S_s = 1 − ½(|Δ(R, R_stain)| + |Δ(R, R_attack)|). R is the report under judgement
+(`candidate`), R_stain the one that the same subject wrote about the image with perturbed stains
+(`candidate_stain`), R_attack the one it wrote under a false clinical history (`candidate_attack`). Δ is a
+distance in [0, 1] that must see negation and diagnosis, so it is HARE's clinical form by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from medassay.cases import Case
+from medassay.metrics.base import Metric
+from medassay.metrics.settings import choice
+from medassay.models import load
+from medassay.scores import Score
+
+HALVES = {"stain": "candidate_stain", "attack": "candidate_attack"}
+"""The two halves of the score and the columns that hold their reports."""
+
+FAILURE = "{column}_error"
+"""The column that says why a generation failed, where that is known."""
+
+
+class Distance(Protocol):
+    """A semantic distance between two reports, 0 (the same) to 1; a text where it cannot be had."""
+
+    name: str
+
+    def settings(self) -> Mapping[str, object]: ...
+
+    def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | str]: ...
+
+
+class HareDistance:
+    """1 − HARE's clinical score, the mean of both ways round. Sees negation, diagnosis, grade and side."""
+
+    name = "hare-clinical"
+
+    def __init__(self, models: str) -> None:
+        from medassay.metrics.hare import Hare
+
+        self.hare = Hare(mode="clinical", models=models)
+
+    def settings(self) -> Mapping[str, object]:
+        made = self.hare.settings()
+        return {"models": made["models"], "weights": made["weights"]}
+
+    def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | str]:
+        both = [Case("", b, (a,)) for a, b in pairs] + [Case("", a, (b,)) for a, b in pairs]
+        scores = self.hare.score(both)
+        return [self._mean(one, other) for one, other in zip(scores[: len(pairs)], scores[len(pairs) :])]
+
+    @staticmethod
+    def _mean(there: Score, back: Score) -> float | str:
+        if there.value is None or back.value is None:
+            # The first call has the original as reference and the other report as candidate.
+            reason = there.unscored or back.unscored or ""
+            return reason.replace("candidate", "other report").replace("reference", "report")
+        return min(max(1.0 - (there.value + back.value) / 2, 0.0), 1.0)
+
+
+class EncoderDistance:
+    """1 − cosine of the whole reports. Does not see negation: `no invasion` lies close to `invasion`."""
+
+    name = "encoder"
+
+    def __init__(self, models: str) -> None:
+        self.encoder = load("encoder", models)
+
+    def settings(self) -> Mapping[str, object]:
+        return {"models": self.encoder.name}
+
+    def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | str]:
+        texts = sorted({text for pair in pairs for text in pair})
+        vectors = dict(zip(texts, self.encoder.embed(texts)))
+        return [float(np.clip(1.0 - vectors[a] @ vectors[b], 0.0, 1.0)) for a, b in pairs]
+
+
+@dataclass(frozen=True, slots=True)
+class _Half:
+    """What the case brings for one half: the other report, or why it failed, or neither (not generated)."""
+
+    text: str | None = None
+    failure: str | None = None
+
+
+class Stability(Metric):
+    """How little the report changes under another stain and a false history: 0 to 1, higher is better.
+
+    Parts: `stain` and `attack`, each 1 − Δ; `halves`, how many of the two the value rests on. With one half
+    the value is that half alone, and trust labels it partial. An empty report in either column is a failed
+    generation: the case is unscored, because a failure is neither a match nor a number. A missing column
+    (or a null) is a half that nobody generated.
+
+    distance: `hare` (HARE's clinical form, mean of both directions) or `encoder` (cosine of embeddings, blind
+        to negation).
+    """
+
+    name = "stability"
+    summary = "does the report stay the same under another stain and a false clinical history?"
+    defined = "PathGLS, section Stability; docs/metrics/stability.md"
+    needs = frozenset({"candidate"})
+    reads = frozenset({*HALVES.values(), *(FAILURE.format(column=column) for column in HALVES.values())})
+    parts = ("stain", "attack", "halves")
+    keep_every: ClassVar[int] = 64
+
+    def __init__(self, *, distance: str = "hare", models: str = "embedded") -> None:
+        super().__init__()
+        chosen = choice("stability: distance", distance, ("hare", "encoder"))
+        self.distance: Distance = HareDistance(models) if chosen == "hare" else EncoderDistance(models)
+
+    def settings(self) -> Mapping[str, object]:
+        return {"distance": self.distance.name, **self.distance.settings(), "failed": "unscored"}
+
+    def measure(self, cases: Sequence[Case]) -> list[Score]:
+        brought = [{name: _half(case, column) for name, column in HALVES.items()} for case in cases]
+        pairs: dict[tuple[str, str], float | str] = {}
+        for case, halves in zip(cases, brought):
+            for half in halves.values():
+                if half.text is not None:
+                    pairs[case.candidate, half.text] = 0.0
+        changed = [pair for pair in pairs if _plain(pair[0]) != _plain(pair[1])]
+        pairs.update(zip(changed, self.distance.between(changed)))
+        return [self._score(case.candidate, halves, pairs) for case, halves in zip(cases, brought)]
+
+    def _score(
+        self, candidate: str, halves: Mapping[str, _Half], pairs: Mapping[tuple[str, str], float | str]
+    ) -> Score:
+        kept: dict[str, float] = {}
+        for name, half in halves.items():
+            if half.failure is not None:
+                return Score.none(f"{name}: {half.failure}")
+            if half.text is not None:
+                delta = pairs[candidate, half.text]
+                if isinstance(delta, str):
+                    return Score.none(f"{name}: {delta}")
+                kept[name] = 1.0 - delta
+        if not kept:
+            return Score.none(f"no {' and no '.join(HALVES.values())}")
+        value = sum(kept.values()) / len(kept)
+        missing = [name for name in HALVES if name not in kept]
+        evidence: dict[str, Any] = {"stability": {name: round(one, 4) for name, one in kept.items()}}
+        if missing:
+            evidence["partial"] = f"only {', '.join(kept)}: no {', '.join(HALVES[name] for name in missing)}"
+        return Score(value, parts={**kept, "halves": float(len(kept))}, evidence=evidence)
+
+
+def _half(case: Case, column: str) -> _Half:
+    value = case.extra.get(column)
+    error = case.extra.get(FAILURE.format(column=column))
+    if isinstance(error, str) and error.strip():
+        return _Half(failure=f"the generation failed ({error.strip()[:200]})")
+    if value is None:
+        return _Half()
+    text = str(value)
+    return _Half(text=text) if text.strip() else _Half(failure=f"the generation failed ({column} is empty)")
+
+
+def _plain(text: str) -> str:
+    """Reports that differ in spaces alone are the same report."""
+    return " ".join(text.split())

@@ -1,0 +1,134 @@
+"""The page of a trust run: routes, the policy's risk–coverage curve, and for each case what trust rests on.
+
+The pictures are made when the page is: a small JPEG of each image, inline. They take at most `PICTURES` bytes;
+cases beyond that say that their picture was left out.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from medassay.cases import Case
+from medassay.errors import MedassayError
+from medassay.metrics.base import Metric
+from medassay.metrics.histories import histories
+from medassay.metrics.policy import Policy
+from medassay.metrics.stability import HALVES
+from medassay.metrics.trust import ROUTE, Trust
+from medassay.report.page import PageWriter, _asset
+from medassay.report.sections import Run, Section, table
+from medassay.report.trust_charts import risk_coverage
+from medassay.report.trust_terminal import policy_line
+from medassay.scores import Score
+
+SIDE = 448
+"""Longer side of a case's picture."""
+QUALITY = 68
+PICTURES = 2_600_000
+"""Characters that all pictures of a page may take."""
+_HIDDEN = (*HALVES.values(), *(f"{column}_error" for column in HALVES.values()), "attack_history")
+
+
+class TrustPage(PageWriter):
+    """A page writer that puts the images, the perturbed reports and the routes on the page."""
+
+    def __init__(self, metrics: Sequence[Metric], *, title: str = "medassay trust report") -> None:
+        super().__init__(metrics, title=title, sections=[self._routes])
+        self.routes: Counter[str] = Counter()
+        self.taken = 0
+        self.policy = next((metric.policy for metric in metrics if isinstance(metric, Trust)), Policy())
+
+    def add(self, case: Case, scores: Mapping[str, Score]) -> None:
+        """Take in one case; what the page draws is put into the evidence of its dimension."""
+        self.routes[next((s.labels[ROUTE] for s in scores.values() if ROUTE in s.labels), "none")] += 1
+        if not self.full:
+            scores = {name: self._drawn(name.partition("(")[0], score, case) for name, score in scores.items()}
+        extra = {name: value for name, value in case.extra.items() if name not in _HIDDEN}
+        image = Path(case.image).name if case.image else None
+        super().add(replace(case, extra=extra, image=image), scores)
+
+    def _drawn(self, name: str, score: Score, case: Case) -> Score:
+        more: dict[str, Any] = {}
+        if name == "grounding" and case.image:
+            more = self._picture(Path(case.image))
+        elif name == "stability":
+            more = _reports(case)
+        elif name == "trust" and "trust" not in score.evidence and ROUTE in score.labels:
+            why = score.labels.get(f"{ROUTE}.why", "")
+            more = {"trust": {"route": score.labels[ROUTE], "why": f"{why}: {score.unscored}"}}
+        return replace(score, evidence={**score.evidence, **more}) if more else score
+
+    def _picture(self, path: Path) -> dict[str, Any]:
+        if self.taken >= PICTURES:
+            return {"pictureNote": "The picture was left out to keep the file small."}
+        try:
+            made = picture(path)
+        except (MedassayError, OSError) as error:
+            return {"pictureNote": f"No picture: {error}"}
+        self.taken += len(made["data"])
+        return {"picture": made}
+
+    def _routes(self, run: Run) -> Section:
+        total = sum(self.routes.values())
+        rows = "".join(
+            f'<tr><th scope="row"><span class="badge {route}">{words}</span></th><td class="num">'
+            f'{self.routes[route]:,}</td><td class="num">{100 * self.routes[route] / max(total, 1):.1f} %</td></tr>'
+            for route, words in (
+                ("deploy", "Deploy"),
+                ("review", "Review"),
+                ("reject", "Reject"),
+                ("none", "No report"),
+            )
+            if self.routes[route] or route != "none"
+        )
+        columns = {"Route": "", "Cases": "num", "Share": "num"}
+        html = table("plain snug routes-table", columns, f"<tbody>{rows}</tbody>")
+        html += f'<p class="note">{escape(policy_line(self.policy))} A route orders the work of people; it releases no '
+        html += "report. For research and quality assurance, not for clinical decisions.</p>"
+        curve = self.policy.calibration.get("curve")
+        if curve:
+            html += f"<h3>Risk and coverage on the calibration data</h3>{risk_coverage(self.policy.calibration)}"
+        data = {"deploy": self.policy.deploy, "reject": self.policy.reject}
+        return Section("routes", "Routes", html, data=data, script=_asset("trust.js"), style=_asset("trust.css"))
+
+
+@lru_cache(maxsize=64)
+def picture(path: Path) -> dict[str, Any]:
+    """A small JPEG of an image file as a data address, with the size of the full image."""
+    from PIL import Image
+
+    from medassay.slides import open_image
+
+    with open_image(path) as slide:
+        pixels, _ = slide.thumbnail(SIDE)
+        width, height = slide.dimensions
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, "JPEG", quality=QUALITY, optimize=True)
+    data = base64.b64encode(stream.getvalue()).decode("ascii")
+    return {"data": f"data:image/jpeg;base64,{data}", "width": width, "height": height}
+
+
+def _reports(case: Case) -> dict[str, Any]:
+    """The perturbed reports of a case, what went wrong with them, and the history that was told."""
+    found: dict[str, str] = {}
+    for name, column in HALVES.items():
+        error = case.extra.get(f"{column}_error")
+        if error:
+            found[f"{name}_error"] = f"No report: {error}"
+        if column in case.extra and (case.extra[column] is not None or error):
+            found[name] = str(case.extra[column] or "")
+        elif error:
+            found[name] = ""
+    told = case.extra.get("attack_history")
+    text = next((one.text for one in histories() if one.id == told), None)
+    if found and text:
+        found["history"] = text
+    return {"reports": found} if found else {}
