@@ -139,11 +139,13 @@ class TrustJob(Job):
         """The row with the place of its image, and whether that is a region or a slide (`level`)."""
         if row.case is None or not row.case.has("image"):
             return row
+        extra: dict[str, Value] = dict(row.case.extra)
         try:
             path = locate(row.case, self._folder)
-        except InputError:
-            return row
-        extra: dict[str, Value] = dict(row.case.extra)
+        except InputError as error:
+            # Without its image the rest of the row is judged all the same; the problem is named once, at the end.
+            extra["image_error"] = str(error).partition(", ")[2] or str(error)
+            return replace(row, case=replace(row.case, image=None, extra=extra))
         extra.setdefault("level", level_of(path))
         return replace(row, case=replace(row.case, image=str(path), extra=extra))
 
@@ -162,7 +164,7 @@ class TrustJob(Job):
                 continue
             route = next((s.labels[ROUTE] for s in scored.scores.values() if ROUTE in s.labels), "none")
             self.routes[route] += 1
-            for trouble in troubles(case, self._folder):
+            for trouble in troubles(case):
                 problems.append(f"row {case.row}: {trouble}")
                 if page is not None:
                     page.problem(problems[-1])
@@ -184,15 +186,9 @@ class TrustJob(Job):
         return said
 
 
-def troubles(case: Case, folder: Path | None) -> list[str]:
+def troubles(case: Case) -> list[str]:
     """What is wrong with a row that has a case all the same: its image, or reports that failed."""
-    found = []
-    if case.has("image"):
-        try:
-            locate(case, folder)
-        except InputError as error:
-            found.append(str(error).partition(": ")[2] or str(error))
-            found[-1] = f"column 'image': {found[-1]}" if "column" not in found[-1] else found[-1]
+    found = [str(case.extra["image_error"])] if case.extra.get("image_error") else []
     for column in ("candidate", "candidate_stain", "candidate_attack"):
         reason = case.extra.get(f"{column}_error")
         if reason and not any(str(reason) in one for one in found):

@@ -20,6 +20,7 @@ from medassay.cases import read_records
 from medassay.errors import InputError, MedassayError, UnknownName, nearest
 from medassay.metrics.base import Metric
 from medassay.metrics.registry import metric_class, names
+from medassay.metrics.trust import LABELS
 from medassay.outputs import guard
 from medassay.scores import Result
 from medassay.study.resampling import Floats, Ints
@@ -233,7 +234,7 @@ def _unguarded(cell: str) -> str:
 
 def _is_score(column: str, record: Mapping[str, Any], declared: set[str]) -> bool:
     """Whether a column is a metric's value or part, by the meta file or by the columns beside it."""
-    if column.endswith(UNSCORED):
+    if column.endswith(UNSCORED) or column in LABELS:
         return False
     if column in declared or column + UNSCORED in record:
         return True
@@ -242,7 +243,11 @@ def _is_score(column: str, record: Mapping[str, Any], declared: set[str]) -> boo
 
 
 def _metrics(columns: Mapping[str, Floats | Labels], declared: set[str]) -> tuple[str, ...]:
-    named = tuple(column for column in columns if column in declared or column + UNSCORED in columns)
+    named = tuple(
+        column
+        for column in columns
+        if column not in LABELS and (column in declared or column + UNSCORED in columns)
+    )
     if named:
         return named
     return tuple(name for name, made in columns.items() if name not in _IDENTITY and _numeric(made))

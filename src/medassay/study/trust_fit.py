@@ -1,0 +1,243 @@
+"""A trust policy from labelled data: weights by grid search, thresholds to a chosen risk.
+
+Weights and thresholds never see the same reports: half of the clusters choose the weights (where there are
+enough), the other half the thresholds. What the data do not show is not claimed: a threshold that no bound
+supports is left out, and the policy then deploys, or rejects, nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from medassay.errors import InputError
+from medassay.metrics.policy import DIMENSIONS, PUBLISHED, Policy
+from medassay.study.calibration import (
+    Bin,
+    Point,
+    auc,
+    aurc,
+    curve,
+    deploy_threshold,
+    ece,
+    least_data,
+    reject_threshold,
+    reliability,
+)
+from medassay.study.correlation import spearman
+from medassay.study.resampling import Floats, Ints
+
+Mask = npt.NDArray[np.bool_]
+
+ENOUGH = 80
+"""Labelled reports from which on weights are searched for; with fewer the published ones stay."""
+STEP = 0.05
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Reports with what the dimensions and people say of them.
+
+    dimensions: [n, 3], NaN where not assessed. human: people's score. bad: 1 where people call the report
+    unacceptable. clusters: which reports belong together (one slide, several models).
+    """
+
+    dimensions: Floats
+    human: Floats
+    bad: Floats
+    clusters: Ints
+
+    def __len__(self) -> int:
+        return len(self.bad)
+
+    def of(self, keep: Mask) -> Labelled:
+        """The reports where `keep` holds."""
+        return Labelled(self.dimensions[keep], self.human[keep], self.bad[keep], self.clusters[keep])
+
+    def whole(self, weights: Sequence[float]) -> Labelled:
+        """The reports of which every dimension of weight was assessed."""
+        used = np.array(weights) > 0
+        return self.of(np.isfinite(self.dimensions[:, used]).all(axis=1))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A policy and what it was made of. found: agreement of the chosen weights on reports that did not choose them."""
+
+    policy: Policy
+    points: tuple[Point, ...]
+    bins: tuple[Bin, ...]
+    figures: dict[str, float]
+    notes: tuple[str, ...]
+
+
+def trust_of(dimensions: Floats, weights: Sequence[float]) -> Floats:
+    """Trust of each row, weights renormalised over what was assessed; NaN where nothing of weight was.
+
+    >>> trust_of(np.array([[1.0, 0.5, np.nan]]), [0.4, 0.3, 0.3]).round(3).tolist()
+    [0.786]
+    """
+    share = np.where(np.isfinite(dimensions), np.array(weights, float), 0.0)
+    total = share.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        out: Floats = (share * np.nan_to_num(dimensions)).sum(axis=1) / total
+    return out
+
+
+def grid(step: float = STEP) -> list[tuple[float, ...]]:
+    """All weights of three dimensions in steps that sum to 1."""
+    parts = round(1 / step)
+    return [
+        (round(a * step, 6), round(b * step, 6), round((parts - a - b) * step, 6))
+        for a, b in product(range(parts + 1), repeat=2)
+        if a + b <= parts
+    ]
+
+
+def agreement(data: Labelled, weights: Sequence[float]) -> float:
+    """Spearman of trust with people's score, −1…1; −2 where it is undefined."""
+    values = trust_of(data.dimensions, weights)
+    seen = np.isfinite(values)
+    found = spearman(values[seen], data.human[seen]) if seen.sum() > 1 else math.nan
+    return found if math.isfinite(found) else -2.0
+
+
+def search(data: Labelled) -> tuple[float, ...]:
+    """The weights that agree best; of equals those nearest to the published ones."""
+    near = np.array([PUBLISHED[name] for name in DIMENSIONS])
+    ranked = [(round(agreement(data, w), 9), -float(abs(np.array(w) - near).sum()), w) for w in grid()]
+    return max(ranked)[2]
+
+
+def half(clusters: Ints, seed: int) -> Mask:
+    """True for the half of the clusters that choose the weights; a hash of the cluster decides."""
+    marks = {c: hashlib.blake2b(f"{seed}|{c}".encode(), digest_size=8).digest() for c in np.unique(clusters).tolist()}
+    first = set(sorted(marks, key=lambda c: marks[c])[: len(marks) // 2])
+    return np.array([c in first for c in clusters.tolist()])
+
+
+def fit(
+    data: Labelled,
+    *,
+    name: str,
+    label: str,
+    weights: Sequence[float] | None = None,
+    risk: float = 0.05,
+    precision: float = 0.8,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 1,
+) -> Fit:
+    """The policy that the labels support, for a risk of at most `risk` among what deploys.
+
+    weights: fixed ones; None: searched for where there are enough reports. precision: the share of bad reports
+    that what is rejected must reach. label: how a report was called bad, in words, for the file.
+    """
+    for what, value in (("risk", risk), ("reject precision", precision), ("confidence", confidence)):
+        if not 0 < value < 1:
+            raise InputError(f"{what} {value:g} must lie between 0 and 1")
+    seen = data.of(np.isfinite(data.human) & np.isfinite(data.dimensions).any(axis=1))
+    if not len(seen):
+        raise InputError(f"{name}: no report has both a label and an assessed dimension; nothing to calibrate on")
+    notes: list[str] = []
+    figures: dict[str, float] = {}
+    chosen, rest, how = _weights(seen, weights, seed, notes, figures)
+    used = _whole(rest, chosen, name, notes)
+    values = trust_of(used.dimensions, chosen)
+    bins = reliability(values, used.bad)
+    figures |= {"auc": auc(values, used.bad), "aurc": aurc(values, used.bad), "ece": ece(bins)}
+    figures["spearman"] = agreement(used, chosen)
+    points = curve(values, used.bad, used.clusters, resamples=resamples, seed=seed)
+    deploy = deploy_threshold(values, used.bad, risk, confidence)
+    reject = reject_threshold(values, used.bad, precision, confidence)
+    _say(notes, used, deploy is None, reject is None, risk, precision, confidence)
+    basis: dict[str, Any] = {"data": name, "label": label, "n": len(used), "errors": int(used.bad.sum())}
+    basis |= {"risk": risk, "confidence": confidence, "weights_from": how}
+    basis |= {name: round(value, 4) for name, value in figures.items() if math.isfinite(value)}
+    high = low = None
+    if deploy is not None:
+        high = deploy.point.threshold
+        basis |= {"coverage": deploy.point.coverage, "observed": deploy.point.risk, "bound": round(deploy.bound, 5)}
+    if reject is not None:
+        low = reject.point.threshold if high is None else min(reject.point.threshold, high)
+        basis["reject"] = {"n": reject.point.n, "bad": reject.point.errors, "at_least": round(reject.bound, 5)}
+    basis |= {"curve": [_row(point) for point in points], "notes": notes}
+    made = hashlib.sha256(json.dumps(basis).encode()).hexdigest()[:6]
+    weighed = dict(zip(DIMENSIONS, chosen))
+    policy = Policy(f"calibrated-{made}", weighed, deploy=high, reject=low, floors={}, calibration=basis)
+    return Fit(policy, tuple(points), tuple(bins), figures, tuple(notes))
+
+
+def _row(point: Point) -> list[float | None]:
+    """A point as the policy file holds it: coverage, risk and its interval."""
+    return [None if x is None else round(x, 5) for x in (point.coverage, point.risk, point.low, point.high)]
+
+
+def _whole(data: Labelled, weights: Sequence[float], name: str, notes: list[str]) -> Labelled:
+    """The reports that thresholds are set on; what is left out, and why, goes into the notes."""
+    used = data.whole(weights)
+    if not len(used):
+        ever = np.isfinite(data.dimensions).any(axis=0).tolist()
+        never = [d for d, weight, some in zip(DIMENSIONS, weights, ever) if weight > 0 and not some]
+        raise InputError(
+            f"{name}: no report has all dimensions assessed (never: {', '.join(never) or 'all at once'}); leave a "
+            "dimension out with a weight of 0, as in --weights 0.6,0.4,0"
+        )
+    if len(used) < len(data):
+        notes.append(
+            f"{len(data) - len(used):,} of {len(data):,} reports have partial trust; thresholds are set on whole "
+            "scores alone, because partial ones do not deploy."
+        )
+    if len(np.unique(used.clusters)) < len(used):
+        notes.append("Several reports share a cluster; the exact bounds take them for independent and are too tight.")
+    return used
+
+
+def _weights(
+    data: Labelled, given: Sequence[float] | None, seed: int, notes: list[str], figures: dict[str, float]
+) -> tuple[tuple[float, ...], Labelled, str]:
+    """The weights, the reports that are left for the thresholds, and where the weights come from."""
+    published = tuple(PUBLISHED[name] for name in DIMENSIONS)
+    if given is not None:
+        return tuple(given), data, "given"
+    chosen = half(data.clusters, seed)
+    first, second = data.of(chosen), data.of(~chosen)
+    if min(len(first), len(second)) < ENOUGH // 2:
+        notes.append(
+            f"{len(data):,} labelled reports are too few to search for weights ({ENOUGH} are needed): the published "
+            "0.4 / 0.3 / 0.3 stay."
+        )
+        return published, data, "published"
+    found = search(first)
+    figures["spearman of searched weights, held out"] = agreement(second, found)
+    figures["spearman of published weights, held out"] = agreement(second, published)
+    return found, second, f"grid search on {len(first)} other reports of the same data"
+
+
+def _say(
+    notes: list[str], data: Labelled, no_deploy: bool, no_reject: bool, risk: float, precision: float, confidence: float
+) -> None:
+    needed = least_data(risk, confidence)
+    if no_deploy and len(data) < needed:
+        notes.append(
+            f"Too little data to deploy anything: {len(data):,} reports; a risk of {100 * risk:g} % at "
+            f"{100 * confidence:g} % confidence needs at least {needed:,} without a single error."
+        )
+    elif no_deploy:
+        notes.append(
+            f"No threshold keeps the risk at {100 * risk:g} % with {100 * confidence:g} % confidence: nothing deploys. "
+            "Trust does not separate these reports well enough, or they are too few."
+        )
+    if no_reject:
+        notes.append(
+            f"No threshold rejects with {100 * precision:g} % of the rejected being bad: nothing is rejected, poor "
+            "reports go to review."
+        )
