@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from medassay.language.assertion import by_rule
 from medassay.language.stains import Stain, read_stains
-from medassay.language.terms import fold, key, read_tsv, words
+from medassay.language.terms import fold, read_tsv, words
 from medassay.models.base import Span
 
 Feature = tuple[tuple[str, ...], ...]
@@ -218,27 +217,54 @@ def named(text: str) -> Profile | None:
     return None if best is None else profiles()[best[1]]
 
 
+@lru_cache(maxsize=1)
+def _organ_words() -> tuple[dict[str, tuple[str, ...]], dict[str, frozenset[str]]]:
+    rows = list(read_tsv("organs.tsv"))
+    words_ = {row["organ"]: tuple(row["words"].split("|")) for row in rows}
+    return words_, {row["organ"]: frozenset(part for part in row["kin"].split("|") if part) for row in rows}
+
+
+@lru_cache(maxsize=20_000)
+def organs(text: str) -> frozenset[str]:
+    """The organs that a text names, with those that share their lesions.
+
+    >>> sorted(organs("Renal mass, left kidney"))
+    ['kidney']
+    """
+    known, kin = _organ_words()
+    lowered = " ".join(word for sentence in read_findings(text).sentences for word, _, _ in sentence)
+    tokens = lowered.split()
+    found = {
+        organ
+        for organ, beginnings in known.items()
+        if any((" " in one and one in lowered) or any(token.startswith(one) for token in tokens) for one in beginnings)
+    }
+    return frozenset(found | {other for organ in found for other in kin[organ]})
+
+
 @lru_cache(maxsize=5_000)
 def ranking(text: str) -> tuple[tuple[float, Profile], ...]:
-    """The diagnoses that a description fits best, by the balance of evidence, the best first; only those above 0."""
+    """The diagnoses that a description fits best, by the balance of evidence, the best first; only those above 0.
+
+    A diagnosis of another organ than those named loses two points of evidence.
+    """
     findings = read_findings(text)
-    scored = [(fit(findings, profile).balance, profile) for profile in profiles()]
-    return tuple(sorted((one for one in scored if one[0] > 0), key=lambda one: (-one[0], one[1].name))[:12])
+    where = organs(text)
+    scored = []
+    for profile in profiles():
+        balance = fit(findings, profile).balance
+        if where and "any" not in profile.organs and not profile.organs & where:
+            balance -= 2.0
+        if balance > 0:
+            scored.append((balance, profile))
+    return tuple(sorted(scored, key=lambda one: (-one[0], one[1].name))[:12])
 
 
 def compatible(a: Profile, b: Profile) -> bool:
-    """Whether two profiles may be one disease under two names: same name, or one name inside the other."""
+    """Whether two profiles may be one disease under two names: one name inside the other, of like behaviour."""
     if a is b:
         return True
+    if a.behaviour != b.behaviour or a.family != b.family:
+        return False
     forms = [[frozenset(words(name)) for name in profile.names] for profile in (a, b)]
     return any(x <= y or y <= x for x in forms[0] for y in forms[1] if x and y)
-
-
-def same_kind(profiles_: Iterable[Profile]) -> bool:
-    """Whether all belong to one line of differentiation."""
-    return len({profile.family for profile in profiles_}) == 1
-
-
-def form(name: str) -> str:
-    """The normal form of a diagnosis's name."""
-    return key(name)

@@ -1,0 +1,223 @@
+"""Numbers of a report with what they measure: lengths, weights, shares, rates, counts, as intervals.
+
+`1.5 cm` and `15 mm` are one length, `more than half` is a share above 50 %, `3 of 12 cores` a count. Each
+quantity carries the words of its clause, so that only numbers about the same thing are compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from medassay.language.terms import words
+
+INFINITE = float("inf")
+
+_NUMBERS = {
+    word: float(value)
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen twenty".split()  # noqa: SIM905
+    )
+} | {"single": 1.0, "solitary": 1.0, "a dozen": 12.0, "half a dozen": 6.0, "thirty": 30.0, "both": 2.0}
+_N = r"(?:\d+(?:[.,]\d+)?|\.\d+)"
+_WORD_N = "|".join(sorted(_NUMBERS, key=len, reverse=True))
+_ANY = rf"(?:{_N}|{_WORD_N})"
+_MORE = r"more than|greater than|larger than|over|above|exceed(?:s|ing)?|at least|beyond|>\s?=?|≥"
+_LESS = (
+    r"less than|fewer than|under|below|smaller than|up to|at most|not? (?:more|larger|greater) than|"
+    r"(?:does |do )?not exceed(?:ing)?|none exceeding|within|no deeper than|<\s?=?|≤"
+)
+_REL = rf"(?:(?P<more>{_MORE})|(?P<less>{_LESS})|(?:about|approximately|roughly|nearly|close to|some|~|c\.))?\s*"
+_LENGTH = re.compile(
+    rf"{_REL}(?P<first>{_N})(?P<rest>(?:\s*(?:mm|cm)?\s*(?:x|×|by|-|–|to|and)\s*{_N})*)\s*-?(?P<unit>mm|cm|µm|um|microns?|millimet\w+|centimet\w+)\b(?!²|2|\^)",
+    re.I,
+)
+_WEIGHT = re.compile(rf"{_REL}(?P<first>{_N})\s*(?P<unit>kg|g|grams?|gm|kilograms?)\b", re.I)
+_SHARE = re.compile(rf"{_REL}(?P<first>{_N})\s*%?\s*(?:(?:-|–|to)\s*(?P<second>{_N})\s*)?(?:%|per ?cent)", re.I)
+_FRACTIONS = {
+    r"three[\s-]quarters": (75.0, 75.0), r"two[\s-]thirds": (66.0, 67.0), r"(?:one|a)[\s-]third": (33.0, 34.0),
+    r"(?:one|a)[\s-]quarter": (25.0, 25.0), r"four[\s-]fifths": (80.0, 80.0), r"one in ten": (10.0, 10.0),
+    r"\bhalf\b(?! a dozen)": (50.0, 50.0), r"(?:the )?majority|\bmost\b": (50.0, 100.0),
+    r"(?:virtually|nearly|almost) (?:all|every)": (90.0, 100.0),
+}  # fmt: skip
+_FRACTION = [(re.compile(rf"{_REL}(?:{pattern})", re.I), value) for pattern, value in _FRACTIONS.items()]
+_RATE = re.compile(
+    rf"{_REL}(?P<first>{_ANY})(?:\s*(?:-|–|to)\s*(?P<second>{_N}))?\s*(?:mitos[ei]s|mitotic figures?|mf|eosinophils?|tumou?r buds?)?\s*"
+    r"(?:/|per|in)\s*(?P<of>\d+(?:\.\d+)?)?\s*(?P<unit>hpf|high[\s-]power(?:ed)? fields?|mm²|mm2|mm\^2|square mm|fields?)",
+    re.I,
+)
+_OF = re.compile(
+    rf"\b(?P<first>{_ANY}|none)\s*(?:\(\d+\)\s*)?(?:/|of|out of)\s*(?:the |these )?(?:\(?(?P<of>{_ANY})\)?)"
+    r"(?![\d.]*\s*(?:mm|cm|%|hpf))(?P<noun>\s+\w+)?",
+    re.I,
+)
+_ALL = re.compile(rf"\b(?P<all>all|each of(?: the)?|every one of)\s+(?P<of>{_ANY})\s+(?P<noun>\w+)", re.I)
+_COUNTED = re.compile(
+    rf"\b(?P<first>{_ANY}|multiple|several|numerous)\s+(?:\w+\s+){{0,2}}?(?P<noun>(?:lymph )?nodes?|cores?|foci|focus|tumou?rs?|"
+    r"nodules?|leiomyomas?|fibroids?|polyps?|fragments?|pieces|lesions?|deposits?|metastases|metastasis|stones|gallstones|"
+    r"glomeruli|masses|mass)\b",
+    re.I,
+)
+_CLAUSE = re.compile(r"[;:.](?=\s|$)|,\s|\n|\b(?:but|whereas|while|although|with|and)\b", re.I)
+_ASPECTS = (
+    ("distance", re.compile(r"\bfrom\b|clearance|away|clear by|margins? (?:of )?(?:is |at )?\d|closest|nearest", re.I)),
+    ("depth", re.compile(r"\bdeep\b(?! margin)|depth|thick|breslow|invasion of|invades? \d|infiltrat\w+ \d|\binto\b", re.I)),
+    ("extension", re.compile(r"beyond|extranodal|extracapsular", re.I)),
+    ("length", re.compile(r"\blong\b|length|core (?:length|involvement)|spans", re.I)),
+    ("second", re.compile(r"second largest|laterally|smallest", re.I)),
+)
+_SAME = {
+    "mass": "neoplasm", "lesion": "neoplasm", "nodule": "neoplasm", "carcinoma": "neoplasm", "cancer": "neoplasm",
+    "fibroid": "leiomyoma", "mitotic": "mitosis", "mitose": "mitosis", "hepatocyte": "liver", "tumour": "neoplasm",
+    "adenocarcinoma": "neoplasm", "piece": "fragment", "focus": "focu", "foci": "focu", "bud": "bud",
+}  # fmt: skip
+_EMPTY = frozenset(
+    "mm cm measure measuring greatest dimension maximum diameter size large largest across be have present contain show "
+    "see identify note extend exceed more than less about approximately mass per hpf mm2 total all each index it that "
+    "which up under over above below at least only grade stage percent one two three four five six seven eight nine ten "
+    "involve positive negative examine field weigh dominant roughly high low".split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number as the interval [low, high] that it may be.
+
+    dimension: length (mm), weight (g), share (%), rate_hpf (per 10 fields), rate_mm2 (per mm²), count (low and
+    high in `of` things, 0 where the total is not told). aspect: size, distance, depth, extension, length or
+    second. subject: lemmas of the clause.
+    """
+
+    dimension: str
+    low: float
+    high: float
+    aspect: str
+    subject: frozenset[str]
+    start: int
+    end: int
+    of: float = 0.0
+
+
+@lru_cache(maxsize=20_000)
+def quantities(text: str) -> tuple[Quantity, ...]:
+    """Every quantity of a text, in text order; a stretch of text is read once.
+
+    >>> [(q.dimension, q.low, q.high) for q in quantities("Nodule, 3.4 cm; Ki-67 above 20 %; 3 of 12 cores")]
+    [('length', 34.0, 34.0), ('share', 20.0, inf), ('count', 3.0, 3.0)]
+    """
+    found: list[Quantity] = []
+    taken: list[tuple[int, int]] = []
+    for reader in (_rates, _lengths, _weights, _shares, _counts):
+        for quantity in reader(text):
+            if not any(a < quantity.end and quantity.start < b for a, b in taken):
+                found.append(quantity)
+                taken.append((quantity.start, quantity.end))
+    return tuple(sorted(found, key=lambda one: one.start))
+
+
+def _lengths(text: str) -> Iterable[Quantity]:
+    for match in _LENGTH.finditer(text):
+        unit = match["unit"].lower()
+        factor = 10.0 if unit.startswith("c") else 0.001 if unit[0] in "µu" or unit.startswith("micron") else 1.0
+        every = [_number(match["first"]), *(_number(n) for n in re.findall(_N, match["rest"]))]
+        value = max(every) * factor
+        yield _quantity(text, match, "length", *_interval(match, value, value))
+
+
+def _weights(text: str) -> Iterable[Quantity]:
+    for match in _WEIGHT.finditer(text):
+        value = _number(match["first"]) * (1000.0 if match["unit"].lower().startswith("k") else 1.0)
+        yield _quantity(text, match, "weight", *_interval(match, value, value))
+
+
+def _shares(text: str) -> Iterable[Quantity]:
+    for match in _SHARE.finditer(text):
+        low = _number(match["first"])
+        high = _number(match["second"]) if match["second"] else low
+        yield _quantity(text, match, "share", *_interval(match, low, high))
+    for pattern, (low, high) in _FRACTION:
+        for match in pattern.finditer(text):
+            yield _quantity(text, match, "share", *_interval(match, low, high))
+
+
+def _rates(text: str) -> Iterable[Quantity]:
+    for match in _RATE.finditer(text):
+        per = float(match["of"] or 1)
+        fields = match["unit"].lower().startswith(("h", "f"))
+        scale = 10.0 / per if fields else 1.0 / per
+        low = _number(match["first"]) * scale
+        high = _number(match["second"]) * scale if match["second"] else low
+        yield _quantity(text, match, "rate_hpf" if fields else "rate_mm2", *_interval(match, low, high))
+
+
+def _counts(text: str) -> Iterable[Quantity]:
+    for match in _ALL.finditer(text):
+        of = _number(match["of"])
+        yield _quantity(text, match, "count", of, of, of)
+    for match in _OF.finditer(text):
+        value = 0.0 if match["first"].lower() == "none" else _number(match["first"])
+        of = _number(match["of"])
+        if value <= of:
+            yield _quantity(text, match, "count", value, value, of)
+    for match in _COUNTED.finditer(text):
+        word = match["first"].lower()
+        low, high = (2.0, INFINITE) if word in ("multiple", "several", "numerous") else (_number(word), _number(word))
+        yield _quantity(text, match, "number", low, high)
+
+
+def _interval(match: re.Match[str], low: float, high: float) -> tuple[float, float]:
+    if match["more"]:
+        return low, INFINITE
+    return (0.0, high) if match["less"] else (low, high)
+
+
+def _number(written: str) -> float:
+    word = re.sub(r"\s+", " ", written.lower())
+    return _NUMBERS[word] if word in _NUMBERS else float(word.replace(",", "."))
+
+
+def _quantity(text: str, match: re.Match[str], dimension: str, low: float, high: float, of: float = 0.0) -> Quantity:
+    left = max([m.end() for m in _CLAUSE.finditer(text, 0, match.start())], default=0)
+    right = next((m.start() for m in _CLAUSE.finditer(text, match.end())), len(text))
+    clause = text[left:right]
+    aspect = next((name for name, pattern in _ASPECTS if pattern.search(clause)), "size")
+    wider = text[text.rfind(" ", 0, max(0, left - 60)) + 1 : right]
+    subject = frozenset(_SAME.get(word, word) for word in words(wider)) - _EMPTY
+    subject = frozenset(word for word in subject if not word[0].isdigit())
+    return Quantity(dimension, low, high, aspect, subject, match.start(), match.end(), of)
+
+
+def relation(premise: Quantity, hypothesis: Quantity) -> str:
+    """`same` (the hypothesis holds), `apart` (both cannot hold) or `open`, for two numbers about one thing."""
+    if {premise.dimension, hypothesis.dimension} == {"count", "share"}:
+        premise, hypothesis = _as_share(premise), _as_share(hypothesis)
+    if premise.dimension == "count" and premise.of and hypothesis.of:
+        same = premise.low == hypothesis.low and premise.of == hypothesis.of
+        shares = abs(premise.low / premise.of - hypothesis.low / hypothesis.of) < 0.01
+        return "same" if same or (shares and premise.of == hypothesis.of) else "apart"
+    slack = 0.051 * max(abs(premise.low), abs(hypothesis.low), 1e-9)
+    if premise.dimension in ("count", "number"):
+        slack = 0.0
+    if premise.low >= hypothesis.low - slack and premise.high <= hypothesis.high + slack:
+        return "same"
+    if premise.high < hypothesis.low - slack or premise.low > hypothesis.high + slack:
+        return "apart"
+    return "open"
+
+
+def _as_share(one: Quantity) -> Quantity:
+    if one.dimension != "count" or not one.of:
+        return one
+    return replace(one, dimension="share", low=100 * one.low / one.of, high=100 * one.high / one.of)
+
+
+def comparable(a: Quantity, b: Quantity) -> bool:
+    """Whether two numbers measure one thing: dimension and aspect agree and their clauses share a word."""
+    if not a.subject & b.subject:
+        return False
+    if {a.dimension, b.dimension} == {"count", "share"}:
+        return True
+    return a.dimension == b.dimension and a.aspect == b.aspect

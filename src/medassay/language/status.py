@@ -1,0 +1,173 @@
+"""Whether margins, lymph nodes and named structures are involved by tumour or free of it, read by rule.
+
+`Deep margin involved`, `0/6 nodes`, `the ureter is negative`, `pN0`, `tumour is present at the bronchial
+margin` become `Status` records: what (margin, node, or a site), which one, involved or free. The words are
+data: `lexicons/status.tsv`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from medassay.language.terms import read_tsv
+
+ALL = "all"
+"""Every margin or node, not one named one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One statement about a margin, a node group or a structure.
+
+    topic: margin, node, or the structure's name. names: which margin or node group; empty where none is
+    named. every: whether it speaks of all of them. involved: whether tumour is there. [start, end): clause.
+    """
+
+    topic: str
+    names: frozenset[str]
+    every: bool
+    involved: bool
+    start: int
+    end: int
+    positive: float | None = None
+    total: float | None = None
+
+
+@lru_cache(maxsize=1)
+def _words() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
+    table: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+    for row in read_tsv("status.tsv"):
+        table.setdefault(row["kind"], []).append((row["value"], re.compile(rf"(?<![\w-])(?:{row['pattern']})", re.I)))
+    return table
+
+
+_CLAUSE = re.compile(
+    r"[;.](?=\s|$)|\n|,?\s\b(?:but|whereas|while|although|however|though|yet)\b|,\s(?=(?:and )?(?:no|the|one|all|two|three|four|with|without|a|0/|nor)\b)|"
+    r"\s(?=and (?:there|the|no)\b)|:\s",
+    re.I,
+)
+_OF = re.compile(
+    r"\(?\b(?P<v>\d+|one|two|three|four|five|six|seven|eight|nine|ten|none|no)\s*\)?\s*(?:/|of|out of)\s*(?:the |these )?\(?"
+    r"(?P<of>\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen)\b\)?",
+    re.I,
+)
+_NUMBERS = {w: i for i, w in enumerate("no one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split())} | {"none": 0}  # noqa: SIM905, E501
+_EVERY = re.compile(r"\ball\b|\bevery\b|\bany\b|\bno (?:lymph )?nod|\bboth\b|\bmargins\b|\bnodes (?:are|were)\b|\bnone\b", re.I)
+_N0 = re.compile(r"\by?p?N0\b(?!\s?\(i\+|\s?\(mol)")
+_N_POSITIVE = re.compile(r"\by?p?N[123][abc]?(?:mi)?\b")
+
+
+@lru_cache(maxsize=20_000)
+def read_status(text: str) -> tuple[Status, ...]:
+    """Every margin and node statement of a text.
+
+    >>> [(s.topic, sorted(s.names), s.involved) for s in read_status("Deep margin involved; 0/6 nodes.")]
+    [('margin', ['deep'], True), ('node', [], False)]
+    """
+    found: list[Status] = []
+    start = 0
+    ends = [(match.start(), match.end()) for match in _CLAUSE.finditer(text)] + [(len(text), len(text))]
+    subject = ""
+    for end, after in ends:
+        clause = text[start:end]
+        if clause.strip():
+            made = _read(clause, start, subject)
+            found += made
+            topic = _topic(clause)
+            subject = topic or (subject if not clause.strip().endswith(".") else "")
+            if text[end : end + 1] == ".":
+                subject = ""
+        start = after
+    return tuple(found)
+
+
+def _topic(clause: str) -> str:
+    for topic, pattern in _words()["topic"]:
+        if pattern.search(clause):
+            return topic
+    return ""
+
+
+def _read(clause: str, offset: int, subject: str) -> list[Status]:
+    own = _topic(clause)
+    topic = own or subject
+    if not topic:
+        return _by_stage(clause, offset)
+    names = frozenset(value for value, pattern in _words()[f"{topic}_name"] if pattern.search(clause))
+    count = _OF.search(clause) if topic == "node" else None
+    if count is not None:
+        positive = float(_value(count["v"]))
+        total = float(_value(count["of"]))
+        if positive <= total and not re.search(r"\bfree\b|\bnegative\b|\bbenign\b", clause[count.end() :], re.I):
+            every = positive == 0
+            return [Status(topic, names, every, positive > 0, offset, offset + len(clause), positive, total)]
+    involved = _verdict(clause, topic, inherited=not own)
+    if involved is None:
+        return _by_stage(clause, offset)
+    every = bool(_EVERY.search(clause)) and not names
+    return [Status(topic, names, every, involved, offset, offset + len(clause))]
+
+
+def _value(word: str) -> int:
+    return int(word) if word.isdigit() else _NUMBERS[word.lower()]
+
+
+def _by_stage(clause: str, offset: int) -> list[Status]:
+    """Node status told by the N category alone."""
+    for pattern, involved in ((_N0, False), (_N_POSITIVE, True)):
+        match = pattern.search(clause)
+        if match:
+            return [Status("node", frozenset(), not involved, involved, offset + match.start(), offset + match.end())]
+    return []
+
+
+def _verdict(clause: str, topic: str, *, inherited: bool) -> bool | None:
+    """True where tumour is there, False where it is not, None where the clause does not say."""
+    for value, pattern in _words()["doubt"]:
+        if value and pattern.search(clause):
+            return None
+    for value, pattern in _words()["free"]:
+        if value in (topic, "any") and pattern.search(clause):
+            return False
+    for value, pattern in _words()["involved"]:
+        if value in (topic, "any") and pattern.search(clause):
+            return True
+    del inherited
+    return None
+
+
+def compare_status(premise: Status, hypothesis: Status) -> str:
+    """`same`, `apart` or `open` for two statements on one topic.
+
+    Different names are different things, unless one speaks of all. One involved node is compatible with
+    another free one: only a statement about the same named group, or about all, can be denied.
+    """
+    if premise.topic != hypothesis.topic:
+        return "open"
+    named = premise.names and hypothesis.names
+    if named and not premise.names & hypothesis.names:
+        return "open"
+    if premise.involved == hypothesis.involved:
+        covers = premise.names == hypothesis.names or (premise.every and not premise.involved)
+        if not covers:
+            return "open"
+        return "same" if _counts_agree(premise, hypothesis) else "apart"
+    free, there = (premise, hypothesis) if there_is(hypothesis) else (hypothesis, premise)
+    if free.every or (free.names and free.names <= there.names | free.names and free.names & there.names):
+        return "apart"
+    if not free.names and not there.names:
+        return "apart"
+    return "open"
+
+
+def there_is(status: Status) -> bool:
+    """Whether tumour is there."""
+    return status.involved
+
+
+def _counts_agree(a: Status, b: Status) -> bool:
+    if a.positive is None or b.positive is None or a.total is None or b.total is None:
+        return True
+    return a.positive == b.positive and a.total == b.total
