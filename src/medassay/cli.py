@@ -21,6 +21,7 @@ from medassay.errors import InputError, MedassayError, MissingExtra
 from medassay.human.commands import annotate_app, baseline_app
 from medassay.models.commands import models_app
 from medassay.study.commands import add_commands
+from medassay.study.trust_commands import trust_study_app
 
 app = typer.Typer(
     name="medassay",
@@ -164,6 +165,7 @@ def compare(
 
 add_commands(app)  # here, so that the help lists them beside compare
 add_trust_commands(app)
+app.add_typer(trust_study_app)
 
 
 @app.command("metrics")

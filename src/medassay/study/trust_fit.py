@@ -65,7 +65,7 @@ class Labelled:
     def whole(self, weights: Sequence[float]) -> Labelled:
         """The reports of which every dimension of weight was assessed."""
         used = np.array(weights) > 0
-        return self.of(np.isfinite(self.dimensions[:, used]).all(axis=1))
+        return self.of(np.asarray(np.isfinite(self.dimensions[:, used]).all(axis=1)))
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _whole(data: Labelled, weights: Sequence[float], name: str, notes: list[str]
     """The reports that thresholds are set on; what is left out, and why, goes into the notes."""
     used = data.whole(weights)
     if not len(used):
-        ever = np.isfinite(data.dimensions).any(axis=0).tolist()
+        ever = [bool(np.isfinite(data.dimensions[:, k]).any()) for k in range(len(DIMENSIONS))]
         never = [d for d, weight, some in zip(DIMENSIONS, weights, ever) if weight > 0 and not some]
         raise InputError(
             f"{name}: no report has all dimensions assessed (never: {', '.join(never) or 'all at once'}); leave a "
