@@ -1,4 +1,4 @@
-"""The pair recipe on a tiny random BERT: each kind of head learns, flaws point at the wrong words, weights come back."""
+"""The pair recipe on a tiny random BERT: each kind of head learns, flaws point at wrong words, weights come back."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_kind_of_head_learns_at_once(tiny_base: Path, texts: cross.PairTex
     items = [texts.pair(right, right, ()), texts.pair(right, wrong, ())]
     assert cross.predict_pairs(model, "nli", "class", items).argmax(1).tolist() == [0, 2]
     assert cross.predict_pairs(model, "facts", "share", items)[:, 0] == pytest.approx([1.0, 0.2], abs=0.15)
-    scores = cross.predict_pairs(model, "fidelity", "order", [item for item in order[0]])[:, 0]
+    scores = cross.predict_pairs(model, "fidelity", "order", list(order[0]))[:, 0]
     assert scores[0] > scores[1] > scores[2]
 
 
@@ -76,9 +76,7 @@ def test_only_the_trained_part_is_saved(tiny_base: Path, texts: cross.PairTexts,
     model = _model(tiny_base, {"nli": 3})
     cross.save_upper(model, tmp_path / "weights.safetensors")
     torch.manual_seed(5)
-    other = cross.load_upper(
-        cross.PairModel(load_encoder(tiny_base, 0), {"nli": 3}), tmp_path / "weights.safetensors"
-    )
+    other = cross.load_upper(cross.PairModel(load_encoder(tiny_base, 0), {"nli": 3}), tmp_path / "weights.safetensors")
     items = [texts.pair("cd30 is positive", "no necrosis", ())]
     one = cross.predict_pairs(model, "nli", "class", items)
     assert np.allclose(one, cross.predict_pairs(other, "nli", "class", items), atol=1e-2)

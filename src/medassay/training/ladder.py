@@ -60,7 +60,7 @@ class Group:
 
 
 def read_sets(path: Path) -> list[LadderSet]:
-    """Sets of a JSONL file with `text`, `paraphrase_a`, `paraphrase_b`, `error` and, if there, `verbatim_error`, `near`.
+    """Sets of a JSONL file: `text`, `paraphrase_a`, `paraphrase_b`, `error` and, if there, `verbatim_error`, `near`.
 
     Rows of `reference`, `kind`, `candidate` (one variant a row) are read too.
     """
