@@ -198,17 +198,17 @@ def _of_set(one: LadderSet, company: Sequence[LadderSet], chooser: random.Random
                 add(Candidate(text, FLAWED, True))
             for text in one.edited_right:
                 add(Candidate(text, FAITHFUL, True))
-        for text in (_harmless(reference, chooser), _harmless(reference, chooser)):
-            if text and text != reference:
-                add(Candidate(text, FAITHFUL, True))
+        for edit in (_harmless(reference, chooser), _harmless(reference, chooser)):
+            if edit and edit != reference:
+                add(Candidate(edit, FAITHFUL, True))
         for _ in range(2):
-            text = _rule_error(reference, chooser, others)
-            if text and " ".join(text.split()) != " ".join(reference.split()):
-                add(Candidate(text, FLAWED, True))
+            edit = _rule_error(reference, chooser, others)
+            if edit and " ".join(edit.split()) != " ".join(reference.split()):
+                add(Candidate(edit, FLAWED, True))
             base = chooser.choice([text for text in one.faithful if text != reference] or [reference])
-            text = _rule_error(base, chooser, others)
-            if text and text != base:
-                add(Candidate(text, FLAWED, base == reference))
+            edit = _rule_error(base, chooser, others)
+            if edit and edit != base:
+                add(Candidate(edit, FLAWED, base == reference))
         if others:
             add(Candidate(chooser.choice(others), UNRELATED))
         yield group
