@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from medassay.language import knowledge
@@ -29,6 +29,9 @@ from medassay.language.terms import LATERALITY, read_tsv, words
 from medassay.models.base import Span
 
 ENTAILS, CONTRADICTS = "entailment", "contradiction"
+
+SURE = 0.5
+"""Weight from which a verdict counts on its own."""
 
 _SHARE = 10.0
 """Percentage points of stained cells that two readers may differ by."""
@@ -50,9 +53,71 @@ class Verdict:
     weight: float = 1.0
 
 
-def compare(premise: Report, hypothesis: Report) -> list[Verdict]:
-    """Every verdict on two statements that have been read, in the order of the rules."""
-    return [verdict for rule in _RULES for verdict in rule(premise, hypothesis)]
+def compare(premise: Report, hypothesis: Report, *, strict: bool = False) -> list[Verdict]:
+    """Every verdict on two statements that have been read, in the order of the rules.
+
+    strict: the two are parts of one report, which may speak of several lesions, sites and measured things:
+    a contradiction then needs to be surely about the same one.
+    """
+    found = [verdict for rule in _RULES for verdict in rule(premise, hypothesis)]
+    if not strict:
+        return found
+    return [v for v in found if v.label == ENTAILS or _surely_one(v, premise, hypothesis)]
+
+
+_PART = re.compile(r"\b(?:lymph )?nod(?:es?|al)\b|\bmargins?\b", re.I)
+_LIMITED = re.compile(r"\b(?:most|majority|remaining|other|some|focal\w*|additional|another|largest|smallest|separate|second)\b", re.I)
+
+
+def _surely_one(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
+    """Whether a contradiction inside one report is surely about one lesion, site and measured thing."""
+    one, other = premise.text, hypothesis.text
+    if verdict.kind in ("marker", "margin", "node", "grade", "gleason", "site status"):
+        return True
+    if verdict.kind == "number":
+        here = next((q for q in quantities(one) if (q.start, q.end) == verdict.premise), None)
+        there = next((q for q in quantities(other) if (q.start, q.end) == verdict.hypothesis), None)
+        if here is None or there is None or _LIMITED.search(one) or _LIMITED.search(other):
+            return False
+        if here.aspect == there.aspect == "extent":
+            return True
+        union = here.subject | there.subject
+        return len(here.subject & there.subject) >= 0.6 * len(union) and here.dimension != "number"
+    if verdict.kind == "stage":
+        return _not_lower(verdict, premise, hypothesis)
+    if verdict.kind in ("assertion", "opposition"):
+        if _LIMITED.search(one) or _LIMITED.search(other):
+            return False
+        parts = [_PART.search(text) is not None for text in (one, other)]
+        return parts[0] == parts[1] or not _general_denial(verdict, premise, hypothesis)
+    return verdict.kind == "profile" and verdict.weight >= 0.85 and _clashes(premise, hypothesis)
+
+
+def _general_denial(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
+    """Whether what is denied is tumour as such, not a finding."""
+    words_ = premise.text[slice(*verdict.premise)] + " " + hypothesis.text[slice(*verdict.hypothesis)]
+    return bool(re.search(r"malignan|tumou?r|carcinoma|cancer|neoplas|sarcoma|melanoma|lymphoma|atypia", words_, re.I))
+
+
+def _not_lower(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
+    """Two stated categories, or a stated one below what the numbers demand: other findings only raise it."""
+    here, there = stated(premise.text), stated(hypothesis.text)
+    if here.keys() & there.keys():
+        return not premise.text[: verdict.premise[0]].rstrip().endswith(("y", "r"))
+    for follows, named in ((derived(premise.text), there), (derived(hypothesis.text), here)):
+        for scheme in follows.keys() & named.keys():
+            if scheme != "t" or named[scheme][0] < follows[scheme][0]:
+                return True
+    return False
+
+
+def _clashes(premise: Report, hypothesis: Report) -> bool:
+    """At least two stains or findings that speak against the diagnosis."""
+    profile = knowledge.named(hypothesis.text)
+    if profile is None:
+        return False
+    own = knowledge.fit(knowledge.read_findings(premise.text), profile)
+    return own.conflicts + own.foreign >= 2
 
 
 def settle(verdicts: list[Verdict]) -> Verdict | None:
@@ -60,8 +125,9 @@ def settle(verdicts: list[Verdict]) -> Verdict | None:
 
     A statement that is contradicted in one respect is contradicted, however much else agrees.
     """
-    against = [one for one in verdicts if one.label == CONTRADICTS]
-    chosen = against or verdicts
+    sure = [one for one in verdicts if one.weight >= SURE]
+    against = [one for one in sure if one.label == CONTRADICTS]
+    chosen = against or sure
     return max(chosen, key=lambda one: one.weight) if chosen else None
 
 
@@ -111,17 +177,16 @@ def _numbers(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
 
 def _stages(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
     """Stage and grade categories: those stated, and those that follow from numbers and words."""
-    named, follows = stated(premise.text), derived(premise.text)
-    for scheme, (category, start, end) in stated(hypothesis.text).items():
-        source = named.get(scheme) or follows.get(scheme)
-        if source is None:
-            continue
-        fits = agree(source[0], category)
-        spans = (source[1], source[2]), (start, end)
-        if fits:
-            yield Verdict(ENTAILS, "stage", *spans, 0.85)
-        elif fits is False:
-            yield Verdict(CONTRADICTS, "stage", *spans, 0.85)
+    here, there = stated(premise.text), stated(hypothesis.text)
+    for left, right in ((here, there), (derived(premise.text), there), (here, derived(hypothesis.text))):
+        for scheme in left.keys() & right.keys():
+            (category, *span), (other, *other_span) = left[scheme], right[scheme]
+            fits = agree(category, other)
+            if fits is None and left is here and right is not there:
+                fits = True
+            spans = (span[0], span[1]), (other_span[0], other_span[1])
+            if fits is not None:
+                yield Verdict(ENTAILS if fits else CONTRADICTS, "stage", *spans, 0.85)
 
 
 _VAGUE = ("severity", "extent", "quantity", "size", "percent", "rate", "count", "number", "tnm", "component")
@@ -136,7 +201,7 @@ def _grades(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
             continue
         met = [(compare_grades(other, grade), e) for e, other in left if other.system not in _VAGUE]
         met = [(found, e) for found, e in met if found != "unrelated"]
-        if not met:
+        if not met or "neuroendocrine" in premise.text.lower():
             continue
         good = next((e for found, e in met if found in ("equal", "compatible")), None)
         other = good or met[0][1]
@@ -154,6 +219,95 @@ def _statuses(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
             if other is not None:
                 yield Verdict(label, one.topic, (other.start, other.end), (one.start, one.end), 0.85)
                 break
+
+
+_SUM = re.compile(r"\b([3-5])\s*\+\s*([3-5])\b")
+_PATTERN = re.compile(r"(?:gleason )?patterns?\s*([3-5])\b", re.I)
+_ONLY = re.compile(r"\b(?:entirely|exclusively|only|purely|solely|consists? of)\b", re.I)
+_NONE = re.compile(r"\b(?:no|not|absent|without|none)\b", re.I)
+
+
+@lru_cache(maxsize=20_000)
+def gleason_patterns(text: str) -> tuple[tuple[int, str], ...]:
+    """The Gleason patterns a text speaks of, each present, absent or only (nothing but this one).
+
+    >>> gleason_patterns("Gleason score 7 (3+4)"), gleason_patterns("No Gleason pattern 4 is identified.")
+    (((3, 'present'), (4, 'present')), ((4, 'absent'),))
+    """
+    found: dict[int, str] = {}
+    for match in _SUM.finditer(text):
+        if re.search(r"gleason|score|prostat|grade group|GS\b", text, re.I):
+            found.update((int(one), "present") for one in match.groups())
+    for match in _PATTERN.finditer(text):
+        if "gleason" not in text.lower():
+            continue
+        around = text[max(0, match.start() - 30) : match.end() + 25]
+        word = "absent" if _NONE.search(around) else "only" if _ONLY.search(around) else "present"
+        if re.match(r"\s*[:=]?\s*0\s*%", text[match.end() :]):
+            word = "absent"
+        found.setdefault(int(match[1]), word)
+    return tuple(sorted(found.items()))
+
+
+def _gleason(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
+    """Patterns: one that makes up a score cannot be absent, nor the other one be all there is."""
+    here, there = dict(gleason_patterns(premise.text)), dict(gleason_patterns(hypothesis.text))
+    spans = (0, len(premise.text)), (0, len(hypothesis.text))
+    for one, other in ((here, there), (there, here)):
+        for pattern, word in one.items():
+            only_other = any(w == "only" and p != pattern for p, w in other.items())
+            if word == "present" and (other.get(pattern) == "absent" or only_other):
+                yield Verdict(CONTRADICTS, "gleason", *spans, 0.9)
+                return
+
+
+_NORMAL = re.compile(
+    r"\b(?:unremarkable|normal|benign|no (?:significant )?(?:histologic\w* |pathologic\w* )?(?:change|abnormalit\w+|diagnosis)|"
+    r"uninvolved|not involved|free (?:of|from) (?:\w+ )?(?:tumou?r|carcinoma|malignan\w+|neoplas\w+|disease)|negative(?: for \w+)?|"
+    r"no (?:\w+ )?(?:tumou?r|carcinoma|malignancy)|without (?:\w+ )?(?:tumou?r|carcinoma|malignancy))\b",
+    re.I,
+)
+_INVADED = re.compile(
+    r"\b(?:involved by|infiltrated|invaded|invad\w+|infiltrat\w+|replaced by|extends? (?:in)?to|involves|involving|"
+    r"contains? (?:\w+ ){0,2}(?:tumou?r|carcinoma|metasta\w+)|"
+    r"(?:tumou?r|carcinoma) (?:is |are )?(?:present|found|identified|seen) (?:in|within|on))\b",
+    re.I,
+)
+
+
+def site_statuses(report: Report) -> list[tuple[str, bool, tuple[int, int]]]:
+    """(site with its side, whether tumour is there, where it is said) for the sites of a plain statement."""
+    normal, invaded = _NORMAL.search(report.text), _INVADED.search(report.text)
+    if (normal is None) == (invaded is None):
+        return []
+    if invaded is not None and _denied(report.text, invaded.span()):
+        return []
+    found = []
+    for entity in report.entities:
+        if entity.type != "site" or entity.concept is None or _PART.search(entity.text):
+            continue
+        place = " ".join(sorted({word for word in words(entity.text) if word in _PLACES}))
+        sides = entity.concept.laterality or _side_before(report.text, entity.start)
+        for side in ("left", "right") if sides == "bilateral" else (sides,):
+            found.append((f"{entity.concept.id} {side} {place}", invaded is not None, (entity.start, entity.end)))
+    return found
+
+
+_PLACES = frozenset({"proximal", "distal", "upper", "lower", "middle", "anterior", "posterior", "additional"})
+_BOTH = re.compile(r"\b(?:right and left|left and right|both|bilateral)\s+(?:\w+\s+){0,2}$", re.I)
+
+
+def _side_before(text: str, start: int) -> str:
+    return "bilateral" if _BOTH.search(text[max(0, start - 40) : start]) else ""
+
+
+def _site_status(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
+    """A structure that is normal or free on one side and infiltrated on the other."""
+    known = site_statuses(premise)
+    for site, there, span in site_statuses(hypothesis):
+        for other, here, other_span in known:
+            if site == other and here != there:
+                yield Verdict(CONTRADICTS, "site status", other_span, span, 0.75)
 
 
 _SIDE = re.compile(r"\b(left|right|bilateral|both|contralateral|opposite|lt|rt)\b[\s-]*((?:[\w-]+\s*){0,4})", re.I)
@@ -174,6 +328,7 @@ def _sides(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
     (side, words_here, *span), (other, words_there, *other_span) = here[0], there[0]
     shared = (words_here | frozenset(words(premise.text))) & words_there
     shared |= frozenset(words(premise.text)) & frozenset(words(hypothesis.text)) - {"left", "right"}
+    shared |= knowledge.organs(premise.text) & knowledge.organs(hypothesis.text)
     spans = (span[0], span[1]), (other_span[0], other_span[1])
     if {side, other} == {"left", "right"} and shared:
         yield Verdict(CONTRADICTS, "side", *spans, 0.85)
@@ -189,6 +344,23 @@ def _side_words(text: str) -> list[tuple[str, frozenset[str], int, int]]:
     return found
 
 
+_LOCATES = re.compile(
+    r"\b(?:arises?|arose|arising|located|centred|centered|obtained|taken|biops\w+|specimen|excised|resected|removed|"
+    r"sample|comes?|lesion of|tumou?r (?:of|is in|involves)|is from|was from|are from|from the|cancer of)\b",
+    re.I,
+)
+
+
+def _places(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
+    """Organs that do not overlap, where the hypothesis says where the tissue or the tumour is from."""
+    found = _LOCATES.search(hypothesis.text)
+    if found is None or ASIDE.search(hypothesis.text) or _ELSEWHERE.search(hypothesis.text):
+        return
+    here, there = knowledge.organs(premise.text), knowledge.organs(hypothesis.text)
+    if here and there and not here & there and "metasta" not in premise.text.lower():
+        yield Verdict(CONTRADICTS, "site", (0, len(premise.text)), found.span(), 0.6)
+
+
 @lru_cache(maxsize=1)
 def _oppositions() -> list[tuple[str, re.Pattern[str], re.Pattern[str], re.Pattern[str] | None]]:
     return [
@@ -200,6 +372,15 @@ def _oppositions() -> list[tuple[str, re.Pattern[str], re.Pattern[str], re.Patte
         )
         for row in read_tsv("oppositions.tsv")
     ]
+
+
+@lru_cache(maxsize=20_000)
+def opposing_sides(text: str) -> frozenset[str]:
+    """Which sides of which oppositions a text takes, as keys `side 3a`, `side 3b`."""
+    found = set()
+    for number, (_, first, second, _) in enumerate(_oppositions()):
+        found |= {f"side {number}{side}" for side, pattern in (("a", first), ("b", second)) if pattern.search(text)}
+    return frozenset(found)
 
 
 def _exclusions(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
@@ -232,10 +413,9 @@ def _denied(text: str, at: tuple[int, int]) -> bool:
 
 def _assertions(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
     """One finding or diagnosis, present on one side and absent on the other."""
-    left = [e for e in premise.entities if e.type in ("diagnosis", "finding") and len(e.text) > 2]
-    for entity in hypothesis.entities:
-        if entity.type not in ("diagnosis", "finding") or len(entity.text) <= 2:
-            continue
+    left = _asserted(premise)
+    covered = _coverage(premise.text, hypothesis.text)
+    for entity in _asserted(hypothesis):
         for other in left:
             meeting = _meets(other, entity)
             if not meeting or not _one_place(premise, other, hypothesis, entity):
@@ -243,15 +423,58 @@ def _assertions(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
             spans = (other.start, other.end), (entity.start, entity.end)
             if {other.assertion, entity.assertion} == {"present", "absent"}:
                 yield Verdict(CONTRADICTS, "assertion", *spans, 0.8 * meeting)
-            elif other.assertion == entity.assertion != "possible" and meeting == 1.0:
-                yield Verdict(ENTAILS, "assertion", *spans, 0.6)
+            elif other.assertion == entity.assertion != "possible" and meeting == 1.0 and covered >= 0.5:
+                yield Verdict(ENTAILS, "assertion", *spans, 0.6 * covered)
             elif other.assertion == "possible" and entity.assertion == "absent":
                 yield Verdict(CONTRADICTS, "assertion", *spans, 0.6 * meeting)
 
 
+_MARGIN = re.compile(r"\bmargins?\b|\bnodes?\b|\bsurface\b", re.I)
+
+
+def _asserted(report: Report) -> list[Entity]:
+    """Diagnoses and findings with their stance; margins and nodes have their own rule."""
+    return [
+        replace(e, assertion=_stance(report.text, e.start, e.end, e.assertion))
+        for e in report.entities
+        if e.type in ("diagnosis", "finding") and len(e.text) > 2 and not _MARGIN.search(e.text)
+    ]
+
+
+def _coverage(premise: str, hypothesis: str) -> float:
+    """The share of the hypothesis's words that the premise has, 0–1."""
+    needed = frozenset(words(hypothesis))
+    return len(needed & frozenset(words(premise))) / len(needed) if needed else 0.0
+
+
+_NOT_NOT = re.compile(r"\bnot (?:\w+ )?(?:without|free (?:of|from)|devoid of|lacking|negative for)\s+(?:\w+\s+){0,3}$|\bnot the case that[^.;]{0,40}$", re.I)
+_NOT_ABSENT = re.compile(r"^\s*(?:is|are|was|were)? ?not (?:absent|lacking)", re.I)
+_DOUBT_BEFORE = re.compile(
+    r"(?:suspicious for|suspicion of|suspected|not diagnostic of|indefinite for|possible|possibly|favou?rs?|consistent with a"
+    r"|(?:cannot|does not|do not) exclude|equivocal for|uncertain whether)[^.;]{0,40}$",
+    re.I,
+)
+_DOUBT_AFTER = re.compile(
+    r"^[^.;]{0,60}(?:not (?:been )?(?:ruled out|excluded)|remains? (?:possible|uncertain|unsettled|open)|cannot be (?:ruled out|excluded)|could not be (?:ruled out|excluded)|"
+    r"suspected|not established|unproven)",
+    re.I,
+)
+
+
+@lru_cache(maxsize=50_000)
+def _stance(text: str, start: int, end: int, assertion: str) -> str:
+    """An entity's assertion, with double negation and doubt told in its clause taken into account."""
+    before = text[max(0, start - 60) : start]
+    if _NOT_NOT.search(before) or _NOT_ABSENT.search(text[end : end + 30]):
+        return "present"
+    if _DOUBT_BEFORE.search(before) or _DOUBT_AFTER.search(text[end : end + 100]):
+        return "possible"
+    return assertion
+
+
 def _meets(a: Entity, b: Entity) -> float:
     """How surely two entities are one thing for a denial, 0–1: the same, or the denied one is the broader."""
-    left, right = frozenset(words(a.text)), frozenset(words(b.text))
+    left, right = _stems(a.text), _stems(b.text)
     if not left or not right:
         return 0.0
     general = [e.concept is not None and e.concept.id in GENERAL for e in (a, b)]
@@ -270,6 +493,12 @@ def _meets(a: Entity, b: Entity) -> float:
             if broad.concept.id in ancestors(narrow.concept):
                 return 0.9
     return 0.0
+
+
+@lru_cache(maxsize=50_000)
+def _stems(text: str) -> frozenset[str]:
+    """The words of an entity cut to their stems: koilocytes and koilocytic are one."""
+    return frozenset(word[:7] for word in words(text))
 
 
 def _one_place(premise: Report, a: Entity, hypothesis: Report, b: Entity) -> bool:
@@ -337,5 +566,5 @@ def _says_not(report: Report) -> bool:
 
 
 _RULES: tuple[Callable[[Report, Report], Iterator[Verdict]], ...] = (
-    _markers, _numbers, _stages, _grades, _statuses, _sides, _exclusions, _assertions, _profiles,
+    _markers, _numbers, _stages, _grades, _gleason, _statuses, _site_status, _sides, _places, _exclusions, _assertions, _profiles,
 )  # fmt: skip

@@ -22,7 +22,7 @@ _NUMBERS = {
         "seventeen eighteen nineteen twenty".split()  # noqa: SIM905
     )
 } | {"single": 1.0, "solitary": 1.0, "a dozen": 12.0, "half a dozen": 6.0, "thirty": 30.0, "both": 2.0}
-_N = r"(?:\d+(?:[.,]\d+)?|\.\d+)"
+_N = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:[.,]\d{1,2})?(?!\d)|\d+\.\d+|\.\d+)"
 _WORD_N = "|".join(sorted(_NUMBERS, key=len, reverse=True))
 _ANY = rf"(?:{_N}|{_WORD_N})"
 _MORE = r"more than|greater than|larger than|over|above|exceed(?:s|ing)?|at least|beyond|>\s?=?|≥"
@@ -63,6 +63,7 @@ _COUNTED = re.compile(
 )
 _CLAUSE = re.compile(r"[;:.](?=\s|$)|,\s|\n|\b(?:but|whereas|while|although|with|and)\b", re.I)
 _ASPECTS = (
+    ("extent", re.compile(r"tumou?r volume|volume occupied|occup\w+|\d ?% of (?:the )?(?:tissue|cores?|specimen|biopsy|gland)", re.I)),
     ("distance", re.compile(r"\bfrom\b|clearance|away|clear by|margins? (?:of )?(?:is |at )?\d|closest|nearest", re.I)),
     ("depth", re.compile(r"\bdeep\b(?! margin)|depth|thick|breslow|invasion of|invades? \d|infiltrat\w+ \d|\binto\b", re.I)),
     ("extension", re.compile(r"beyond|extranodal|extracapsular", re.I)),
@@ -71,7 +72,7 @@ _ASPECTS = (
 )
 _SAME = {
     "mass": "neoplasm", "lesion": "neoplasm", "nodule": "neoplasm", "carcinoma": "neoplasm", "cancer": "neoplasm",
-    "fibroid": "leiomyoma", "mitotic": "mitosis", "mitose": "mitosis", "hepatocyte": "liver", "tumour": "neoplasm",
+    "fibroid": "neoplasm", "mitotic": "mitosis", "mitose": "mitosis", "hepatocyte": "liver", "tumour": "neoplasm",
     "adenocarcinoma": "neoplasm", "piece": "fragment", "focus": "focu", "foci": "focu", "bud": "bud",
 }  # fmt: skip
 _EMPTY = frozenset(
@@ -87,8 +88,8 @@ class Quantity:
     """A number as the interval [low, high] that it may be.
 
     dimension: length (mm), weight (g), share (%), rate_hpf (per 10 fields), rate_mm2 (per mm²), count (low and
-    high in `of` things, 0 where the total is not told). aspect: size, distance, depth, extension, length or
-    second. subject: lemmas of the clause.
+    high in `of` things, 0 where the total is not told). aspect: size, distance, depth, depth, extension, length, extent
+    (share of the tissue) or second. subject: lemmas of the clause.
     """
 
     dimension: str
@@ -176,6 +177,8 @@ def _interval(match: re.Match[str], low: float, high: float) -> tuple[float, flo
 
 def _number(written: str) -> float:
     word = re.sub(r"\s+", " ", written.lower())
+    if re.fullmatch(r"\d{1,3}(?:,\d{3})+", word):
+        word = word.replace(",", "")
     return _NUMBERS[word] if word in _NUMBERS else float(word.replace(",", "."))
 
 
@@ -185,7 +188,7 @@ def _quantity(text: str, match: re.Match[str], dimension: str, low: float, high:
     clause = text[left:right]
     aspect = next((name for name, pattern in _ASPECTS if pattern.search(clause)), "size")
     wider = text[text.rfind(" ", 0, max(0, left - 60)) + 1 : right]
-    subject = frozenset(_SAME.get(word, word) for word in words(wider)) - _EMPTY
+    subject = frozenset("neoplasm" if word.endswith("oma") else _SAME.get(word, word) for word in words(wider)) - _EMPTY
     subject = frozenset(word for word in subject if not word[0].isdigit())
     return Quantity(dimension, low, high, aspect, subject, match.start(), match.end(), of)
 
@@ -216,7 +219,7 @@ def _as_share(one: Quantity) -> Quantity:
 
 def comparable(a: Quantity, b: Quantity) -> bool:
     """Whether two numbers measure one thing: dimension and aspect agree and their clauses share a word."""
-    if not a.subject & b.subject:
+    if a.subject and b.subject and not a.subject & b.subject:
         return False
     if {a.dimension, b.dimension} == {"count", "share"}:
         return True

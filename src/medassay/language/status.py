@@ -54,9 +54,12 @@ _OF = re.compile(
     re.I,
 )
 _NUMBERS = {w: i for i, w in enumerate("no one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split())} | {"none": 0}  # noqa: SIM905, E501
-_EVERY = re.compile(r"\ball\b|\bevery\b|\bany\b|\bno (?:lymph )?nod|\bboth\b|\bmargins\b|\bnodes (?:are|were)\b|\bnone\b", re.I)
+_EVERY = re.compile(r"\ball\b|\bevery\b|\bany\b|\bno (?:lymph )?nod|\bboth\b|\bmargins\b|\bnodes (?:are|were)\b|\bnone\b|\bR0\b|node-negative", re.I)
+_FREE_AFTER = re.compile(r"\b(?:free|negative|benign|uninvolved|tumou?r-free)\b", re.I)
+_SOME = re.compile(r"\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten|one|most|majority of|remaining|other|others)\s+(?:\w+ ){0,3}(?:lymph )?nodes?\b", re.I)
+_WHOLE = re.compile(r"\ball\b|\bevery\b|\bno\b|\bnone\b", re.I)
 _N0 = re.compile(r"\by?p?N0\b(?!\s?\(i\+|\s?\(mol)")
-_N_POSITIVE = re.compile(r"\by?p?N[123][abc]?(?:mi)?\b")
+_N_POSITIVE = re.compile(r"\by?p?N[123](?:[ab]|mi)?\b")
 
 
 @lru_cache(maxsize=20_000)
@@ -91,8 +94,10 @@ def _topic(clause: str) -> str:
 
 
 def _read(clause: str, offset: int, subject: str) -> list[Status]:
-    own = _topic(clause)
-    topic = own or subject
+    topics = [topic for topic, pattern in _words()["topic"] if pattern.search(clause)]
+    if len(topics) > 1 and ("," in clause or " and " in clause):
+        return _each(clause, offset)
+    topic = topics[0] if topics else subject
     if not topic:
         return _by_stage(clause, offset)
     names = frozenset(value for value, pattern in _words()[f"{topic}_name"] if pattern.search(clause))
@@ -100,14 +105,34 @@ def _read(clause: str, offset: int, subject: str) -> list[Status]:
     if count is not None:
         positive = float(_value(count["v"]))
         total = float(_value(count["of"]))
-        if positive <= total and not re.search(r"\bfree\b|\bnegative\b|\bbenign\b", clause[count.end() :], re.I):
+        if positive <= total:
+            if _FREE_AFTER.search(clause, count.end()):
+                positive = total - positive
             every = positive == 0
             return [Status(topic, names, every, positive > 0, offset, offset + len(clause), positive, total)]
-    involved = _verdict(clause, topic, inherited=not own)
+    involved = _verdict(clause, topic)
+    if involved is False and "radial" in names and _within(clause, _RADIAL):
+        involved = True
     if involved is None:
         return _by_stage(clause, offset)
     every = bool(_EVERY.search(clause)) and not names
+    if involved is False and _SOME.search(clause) and not _WHOLE.search(clause):
+        return []  # some are free: the others may or may not be
     return [Status(topic, names, every, involved, offset, offset + len(clause))]
+
+
+_COMMA = re.compile(r",\s(?:and\s)?|\sand\s")
+
+
+def _each(clause: str, offset: int) -> list[Status]:
+    """A clause about nodes and margins, one item of its list at a time; an item without a verdict has the first's."""
+    found: list[Status] = []
+    start = 0
+    for match in [*_COMMA.finditer(clause), None]:
+        end = match.start() if match else len(clause)
+        found += _read(clause[start:end], offset + start, "")
+        start = match.end() if match else end
+    return found
 
 
 def _value(word: str) -> int:
@@ -123,18 +148,34 @@ def _by_stage(clause: str, offset: int) -> list[Status]:
     return []
 
 
-def _verdict(clause: str, topic: str, *, inherited: bool) -> bool | None:
+_NOT_FREE = re.compile(r"\bnot (?:\w+ )?(?:free|clear|negative|without|uninvolved|absent)\b", re.I)
+_RADIAL = 1.0
+"""Millimetres: a circumferential margin this near to tumour counts as involved."""
+_DISTANCE = re.compile(r"(?P<v>\d+(?:\.\d+)?)\s*(?P<unit>mm|cm)\b", re.I)
+_BEYOND = re.compile(r"more than|greater than|over|above|>|≥|at least", re.I)
+
+
+def _within(clause: str, limit: float) -> bool:
+    """Whether the one distance that a clause tells is at most `limit` millimetres."""
+    found = _DISTANCE.search(clause)
+    if found is None or _BEYOND.search(clause):
+        return False
+    return float(found["v"]) * (10.0 if found["unit"].lower() == "cm" else 1.0) <= limit
+
+
+def _verdict(clause: str, topic: str) -> bool | None:
     """True where tumour is there, False where it is not, None where the clause does not say."""
     for value, pattern in _words()["doubt"]:
         if value and pattern.search(clause):
             return None
+    if _NOT_FREE.search(clause):
+        return True
     for value, pattern in _words()["free"]:
         if value in (topic, "any") and pattern.search(clause):
             return False
     for value, pattern in _words()["involved"]:
         if value in (topic, "any") and pattern.search(clause):
             return True
-    del inherited
     return None
 
 

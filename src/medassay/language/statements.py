@@ -1,0 +1,164 @@
+"""A report cut into statements, and which of them speak of the same thing.
+
+A statement is a clause with content (an entity, a marker's result, a number, a stage), read within its
+report. Two statements are worth comparing where they share a subject: a marker, a finding or diagnosis,
+margins, nodes, a grade, a measured thing, a side; or where one describes what the other diagnoses.
+Statements about different specimens (part A, part B) or different points in time are kept apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from medassay.language import knowledge
+from medassay.language.alignment import GENERAL
+from medassay.language.contradiction import gleason_patterns, opposing_sides, site_statuses
+from medassay.language.grades import normalise_grade
+from medassay.language.graph import Report
+from medassay.language.quantities import quantities
+from medassay.language.sections import section_at, specimens
+from medassay.language.sentences import sentences
+from medassay.language.staging import stated
+from medassay.language.stains import read_stains
+from medassay.language.status import read_status
+from medassay.language.terms import words
+
+_CUT = re.compile(
+    r";\s+|,?\s(?=(?:but|whereas|while|although|however|though)\b)|,\s(?=(?:with|and) (?:the|a|an|no|one|two|metasta\w*|carcinoma|"
+    r"tumou?r|strong|diffuse|negative|positive)\b)|,\s(?=i\.e\.)|\s-\s(?=[A-Z])|\.\s+(?=\d\.?\s[A-Z])|\s(?=\d[.)]\s[A-Z])|"
+    r",\s(?=(?:the|their|its|all|no|there|it)\s)",
+)
+_PAST = re.compile(
+    r"\b(?:history|previous\w*|prior|formerly|outside|earlier|clinical(?:ly)?|pre-?op\w*|per report|status post|s/p)\b", re.I
+)
+_OTHER = re.compile(r"\b(?:frozen section|intraoperative|touch prep|contralateral|opposite|elsewhere|other(?:wise)?|remaining|rest of|background|"
+    r"adjacent|surrounding|uninvolved|non-?neoplastic|additional|separate)\b", re.I)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One clause of a report: a small report of its own whose text stands at [start, end) of the whole.
+
+    specimen: label of the part it speaks of, empty where the report has none. section: kind of its section.
+    past: whether it tells of another time or place than the specimen at hand. topics: what it is about.
+    """
+
+    report: Report
+    start: int
+    end: int
+    specimen: str
+    section: str
+    past: bool
+    topics: frozenset[str]
+
+
+def statements(report: Report) -> list[Statement]:
+    """The statements of a report, in text order; clauses without content are left out."""
+    parts = specimens(report.text)
+    heads = report.sections()
+    made = []
+    for start, end in _clauses(report.text):
+        text = report.text[start:end]
+        entities = tuple(
+            replace(e, start=e.start - start, end=e.end - start)
+            for e in report.entities
+            if start <= e.start and e.end <= end
+        )
+        small = Report(text, entities, ())
+        topics = _topics(small)
+        if not topics:
+            continue
+        label = next((part.label for part in parts if part.start <= start < part.end), "")
+        section = section_at(heads, start)
+        kind = section.kind if section else ""
+        past = bool(_PAST.search(text)) or kind in ("history", "clinical", "preoperative")
+        made.append(Statement(small, start, end, label, kind, past, topics))
+    return made
+
+
+def _clauses(text: str) -> Iterator[tuple[int, int]]:
+    for first, last in sentences(text):
+        start = first
+        for match in _CUT.finditer(text, first, last):
+            if match.start() - start >= 12:
+                yield start, match.start()
+                start = match.end()
+        if last > start:
+            yield start, last
+
+
+def _topics(report: Report) -> frozenset[str]:
+    """What a statement is about, as keys that two statements can share."""
+    text = report.text
+    found = {f"marker {stain.marker}" for stain in read_stains(text)}
+    found |= {status.topic for status in read_status(text)}
+    found |= {f"category {scheme}" for scheme in stated(text)}
+    found |= {f"{q.dimension} {q.aspect} {word}" for q in quantities(text) for word in q.subject}
+    found |= opposing_sides(text)
+    found |= {"gleason"} if gleason_patterns(text) else set()
+    found |= {f"site {site}" for site, _, _ in site_statuses(report)}
+    for entity in report.entities:
+        if entity.type == "grade" and (grade := normalise_grade(entity.text)) is not None:
+            found.add("grade" if grade.tier else f"grade {grade.system}")
+        elif entity.type in ("diagnosis", "finding"):
+            general = entity.concept is not None and entity.concept.id in GENERAL
+            found.add("tumour" if general else "entity " + " ".join(sorted(word[:7] for word in words(entity.text))))
+            if entity.concept is not None and not general:
+                found.add(f"concept {entity.concept.id}")
+    if knowledge.named(text) is not None:
+        found.add("diagnosis")
+    if any(balance >= DESCRIBES for balance, _ in knowledge.ranking(text)[:1]):
+        found.add("description")
+    return frozenset(found)
+
+
+DESCRIBES = 3.0
+"""Balance of evidence from which a statement counts as the description of some diagnosis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two statements, by index, to be compared: premise and hypothesis, and why."""
+
+    premise: int
+    hypothesis: int
+    kind: str
+
+
+def pairs(found: list[Statement]) -> list[Pair]:
+    """The pairs of statements that speak of the same thing, descriptions before the diagnoses they are held to."""
+    made = []
+    for i, one in enumerate(found):
+        for j in range(i + 1, len(found)):
+            other = found[j]
+            if one.past or other.past or (one.specimen and other.specimen and one.specimen != other.specimen):
+                continue
+            kind = _kind(one, other)
+            if kind == "description":
+                forward = "description" in one.topics and "diagnosis" in other.topics
+                made.append(Pair(i, j, kind) if forward else Pair(j, i, kind))
+            elif kind:
+                made.append(Pair(i, j, kind))
+    return made
+
+
+_OPPOSED = re.compile(r"^side (\d+)([ab])$")
+
+
+def _kind(one: Statement, other: Statement) -> str:
+    """Why two statements are comparable: what they share; empty where nothing."""
+    shared = one.topics & other.topics
+    for start in ("marker", "node", "margin", "category", "gleason", "grade", "site", "entity", "concept", "length", "weight", "share", "count"):
+        if any(topic.startswith(start) for topic in shared):
+            return {"entity": "finding", "concept": "finding", "category": "stage", "gleason": "grade"}.get(
+                start, "number" if start in ("length", "weight", "share", "count") else start
+            )
+    sides = [{match.groups() for topic in s.topics if (match := _OPPOSED.match(topic))} for s in (one, other)]
+    if any((number, "b" if side == "a" else "a") in sides[1] for number, side in sides[0]):
+        return "finding"
+    for left, right in ((one, other), (other, one)):
+        if "description" in left.topics and "diagnosis" in right.topics:
+            return "description"
+    return ""
