@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from medassay.api import load_metric as load_metric
     from medassay.api import score as score
+    from medassay.api import trust as trust
     from medassay.cases import Case as Case
     from medassay.cases import read_cases as read_cases
     from medassay.errors import MedassayError as MedassayError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 # Public names are imported on first use: `import medassay` and `medassay --help` stay instant.
 _HOMES = {
     "score": "medassay.api",
+    "trust": "medassay.api",
     "load_metric": "medassay.api",
     "Case": "medassay.cases",
     "read_cases": "medassay.cases",
@@ -39,7 +41,18 @@ _HOMES = {
     "Signature": "medassay.scores",
 }
 
-__all__ = ["Case", "MedassayError", "Metric", "Result", "Score", "Signature", "load_metric", "read_cases", "score"]
+__all__ = [
+    "Case",
+    "MedassayError",
+    "Metric",
+    "Result",
+    "Score",
+    "Signature",
+    "load_metric",
+    "read_cases",
+    "score",
+    "trust",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -102,11 +102,6 @@ class Job:
         return False
 
     @property
-    def _nested(self) -> bool:
-        """Whether some metric is asked for alone and as a member of another; the store then has it measured once."""
-        return any(member in self.metrics for metric in self.metrics for member in metric.members)
-
-    @property
     def _over_set(self) -> bool:
         return any(metric.depends_on_set for metric in self.metrics)
 
@@ -185,8 +180,8 @@ class Job:
         if path is None and self.keep and (self.out or self.page) is not None:
             target = self.out or self.page
             path = target.with_name(target.name + ".resume") if target is not None else None
-        if path is None and (self._over_set or self._nested):
-            # What is needed twice (to see the set and to score it; by a metric and by its ensemble) is kept here.
+        if path is None and self._over_set:
+            # Between seeing the set and scoring it, what has been scored is kept here.
             with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "scores") as store:
                 yield store
             return

@@ -11,6 +11,9 @@ from medassay.engine.store import Store, keys_of
 from medassay.metrics.base import Metric, survey_all
 from medassay.scores import Result, Score
 
+Done = dict[int, list[Score]]
+"""Scores of one slice of cases, by the metric object that made them."""
+
 BATCH = 1024
 """Rows a batch where there is no metric to say."""
 
@@ -34,7 +37,8 @@ def run(
     stream = iter(rows)
     while chunk := list(islice(stream, batch)):
         cases = [row.case for row in chunk if row.case is not None]
-        columns = {metric.name: iter(_through(metric, cases, store)) for metric in metrics}
+        done: Done = {}
+        columns = {metric.name: iter(_through(metric, cases, store, done)) for metric in metrics}
         yield [
             Scored(row, {name: next(column) for name, column in columns.items()} if row.case is not None else {})
             for row in chunk
@@ -65,17 +69,30 @@ class _Slices:
 def score_cases(cases: Sequence[Case], metrics: Sequence[Metric]) -> Result:
     """Score cases held in memory."""
     survey_all(metrics, [cases], lambda metric, some: _through(metric, some, None))
+    done: Done = {}
     return Result(
         cases=tuple(cases),
         metrics=tuple(metrics),
-        scores={metric.name: _through(metric, cases, None) for metric in metrics},
+        scores={metric.name: _through(metric, cases, None, done) for metric in metrics},
     )
 
 
-def _through(metric: Metric, cases: Sequence[Case], store: Store | None) -> list[Score]:
-    """Scores of all cases: from the store where it has them, measured and kept where not."""
+def _through(metric: Metric, cases: Sequence[Case], store: Store | None, done: Done | None = None) -> list[Score]:
+    """Scores of all cases: from the store where it has them, measured and kept where not.
+
+    done: what this very metric object has made of these cases already; a member that is also asked for by
+    itself is measured once.
+    """
+    if done is not None:
+        if id(metric) not in done:
+            done[id(metric)] = _made(metric, cases, store, done)
+        return done[id(metric)]
+    return _made(metric, cases, store, None)
+
+
+def _made(metric: Metric, cases: Sequence[Case], store: Store | None, done: Done | None) -> list[Score]:
     if metric.members:
-        return metric.compose([_through(member, cases, store) for member in metric.members])
+        return metric.compose([_through(member, cases, store, done) for member in metric.members])
     measured = metric.score_slice if metric.over_set else metric.score
     if store is None:
         return measured(cases)

@@ -156,16 +156,20 @@ def fit(
     figures |= {"auc": auc(values, used.bad), "aurc": aurc(values, used.bad), "ece": ece(bins)}
     figures["spearman"] = agreement(used, chosen)
     points = curve(values, used.bad, used.clusters, resamples=resamples, seed=seed)
-    deploy = deploy_threshold(values, used.bad, risk, confidence)
-    reject = reject_threshold(values, used.bad, precision, confidence)
-    _say(notes, used, deploy is None, reject is None, risk, precision, confidence)
+    alone = one_each(used.clusters, seed)
+    deploy = deploy_threshold(values[alone], used.bad[alone], risk, confidence)
+    reject = reject_threshold(values[alone], used.bad[alone], precision, confidence)
+    _say(notes, int(alone.sum()), deploy is None, reject is None, risk, precision, confidence)
     basis: dict[str, Any] = {"data": name, "label": label, "n": len(used), "errors": int(used.bad.sum())}
+    basis["independent"] = int(alone.sum())
     basis |= {"risk": risk, "confidence": confidence, "weights_from": how}
     basis |= {name: round(value, 4) for name, value in figures.items() if math.isfinite(value)}
     high = low = None
     if deploy is not None:
         high = deploy.point.threshold
-        basis |= {"coverage": deploy.point.coverage, "observed": deploy.point.risk, "bound": round(deploy.bound, 5)}
+        through = values >= high
+        observed = {"coverage": float(through.mean()), "observed": float(used.bad[through].mean())}
+        basis |= {**observed, "bound": round(deploy.bound, 5)}
     if reject is not None:
         low = reject.point.threshold if high is None else min(reject.point.threshold, high)
         basis["reject"] = {"n": reject.point.n, "bad": reject.point.errors, "at_least": round(reject.bound, 5)}
@@ -174,6 +178,15 @@ def fit(
     weighed = dict(zip(DIMENSIONS, chosen))
     policy = Policy(f"calibrated-{made}", weighed, deploy=high, reject=low, floors={}, calibration=basis)
     return Fit(policy, tuple(points), tuple(bins), figures, tuple(notes))
+
+
+def one_each(clusters: Ints, seed: int) -> Mask:
+    """One report of each cluster, drawn by the seed: exact bounds hold for independent reports only."""
+    order = np.random.default_rng(seed).permutation(len(clusters))
+    _, first = np.unique(clusters[order], return_index=True)
+    chosen = np.zeros(len(clusters), bool)
+    chosen[order[first]] = True
+    return chosen
 
 
 def _row(point: Point) -> list[float | None]:
@@ -197,7 +210,7 @@ def _whole(data: Labelled, weights: Sequence[float], name: str, notes: list[str]
             "scores alone, because partial ones do not deploy."
         )
     if len(np.unique(used.clusters)) < len(used):
-        notes.append("Several reports share a cluster; the exact bounds take them for independent and are too tight.")
+        notes.append("Several reports share a cluster; thresholds rest on one of each, drawn by the seed.")
     return used
 
 
@@ -223,12 +236,12 @@ def _weights(
 
 
 def _say(
-    notes: list[str], data: Labelled, no_deploy: bool, no_reject: bool, risk: float, precision: float, confidence: float
+    notes: list[str], n: int, no_deploy: bool, no_reject: bool, risk: float, precision: float, confidence: float
 ) -> None:
     needed = least_data(risk, confidence)
-    if no_deploy and len(data) < needed:
+    if no_deploy and n < needed:
         notes.append(
-            f"Too little data to deploy anything: {len(data):,} reports; a risk of {100 * risk:g} % at "
+            f"Too little data to deploy anything: {n:,} independent reports; a risk of {100 * risk:g} % at "
             f"{100 * confidence:g} % confidence needs at least {needed:,} without a single error."
         )
     elif no_deploy:

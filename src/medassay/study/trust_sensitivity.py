@@ -40,13 +40,13 @@ PUBLISHED = {
 
 
 @dataclass(frozen=True)
-class Tested:
+class Varied:
     """A report with its variants, each a case of its own; the control comes first."""
 
     variants: Sequence[tuple[str, Case]]
 
 
-def make_tested(cases: Iterable[Case], seed: int) -> tuple[list[Tested], Counter[str]]:
+def make_tested(cases: Iterable[Case], seed: int) -> tuple[list[Varied], Counter[str]]:
     """Controls with variants made by rule; what could not be made is counted by kind and reason."""
     made, missed = [], Counter[str]()
     for case in cases:
@@ -60,11 +60,11 @@ def make_tested(cases: Iterable[Case], seed: int) -> tuple[list[Tested], Counter
                 missed[f"{kind}: {text.reason}"] += 1
             else:
                 variants.append((kind, replace(control, id=f"{case.id}#{kind}", candidate=text)))
-        made.append(Tested(variants))
+        made.append(Varied(variants))
     return made, missed
 
 
-def read_tested(path: Path, columns: Mapping[str, str], format: str | None) -> tuple[list[Tested], list[str]]:
+def read_tested(path: Path, columns: Mapping[str, str], format: str | None) -> tuple[list[Varied], list[str]]:
     """Controls with the paraphrases and contradictions that a file of references and changes brings."""
     originals, problems = read_originals(path, columns, format)
     made = []
@@ -76,12 +76,12 @@ def read_tested(path: Path, columns: Mapping[str, str], format: str | None) -> t
             if kind is not None:
                 variants.append((kind, replace(control, id=f"{one.id}#{k}", candidate=variant.text)))
         if len(variants) > 1:
-            made.append(Tested(variants))
+            made.append(Varied(variants))
     return made, problems
 
 
 def sensitivity(
-    tested: Sequence[Tested],
+    tested: Sequence[Varied],
     metrics: Sequence[Metric],
     *,
     resamples: int = 1000,

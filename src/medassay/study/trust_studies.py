@@ -230,7 +230,8 @@ def repeat(cases: Sequence[Case], load: Callable[[], Sequence[Metric]], *, runs:
     for name, columns in found.items():
         stacked = np.stack(columns)
         seen = np.isfinite(stacked).all(axis=0)
-        sd = stacked[:, seen].std(axis=0, ddof=1)
+        # About the first run: equal numbers have a deviation of 0, not of rounding.
+        sd = (stacked[:, seen] - stacked[0, seen]).std(axis=0, ddof=1)
         same = (stacked[:, seen] == stacked[0, seen]).all(axis=0)
         turned = sum(len({one[i] for one in reasons[name]}) > 1 for i in range(len(cases)))
         row: dict[str, Cell] = {"score": name, "mean sd": float(sd.mean()) if len(sd) else None}

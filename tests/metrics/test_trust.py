@@ -1,0 +1,179 @@
+"""Trust: a weighted mean of three dimensions, honest about what is missing; and the route."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.metrics.dimensions import Given, three
+
+from medassay.cases import Case
+from medassay.errors import InputError, MedassayError
+from medassay.metrics.policy import Policy, parse_weights, read_policy
+from medassay.metrics.trust import Trust
+from medassay.outputs import flat
+from medassay.scores import Score
+
+
+def case(**extra: float | str | None) -> Case:
+    return Case("1", "A report.", extra=extra)
+
+
+def only(metric: Trust, **extra: float | str | None) -> Score:
+    [score] = metric.score([case(**extra)])
+    return score
+
+
+def test_the_published_weights() -> None:
+    score = only(Trust(three()), g=0.9, l=0.8, s=0.5)
+    # 0.4 · 0.9 + 0.3 · 0.8 + 0.3 · 0.5
+    assert score.value == pytest.approx(0.75)
+    assert score.parts == {"grounding": 0.9, "logic": 0.8, "stability": 0.5, "weight": 1.0}
+    assert "trust.partial" not in score.labels
+
+
+def test_a_missing_dimension_is_left_out_and_named() -> None:
+    score = only(Trust(three()), g=0.9, l=0.8)
+    # (0.4 · 0.9 + 0.3 · 0.8) / 0.7
+    assert score.value == pytest.approx(0.857142857)
+    assert score.parts["weight"] == pytest.approx(0.7)
+    assert score.labels["trust.partial"] == "stability: not given"
+    assert score.labels["route"] == "review"
+    assert score.labels["route.why"] == "trust is partial (stability: not given)"
+
+
+def test_half_a_stability_is_partial_too() -> None:
+    score = only(Trust(three()), g=1.0, l=1.0, s="1½")
+    assert score.value == 1.0
+    assert score.labels["trust.partial"] == "stability in part: only stain"
+    assert score.labels["route"] == "review"
+
+
+def test_nothing_assessed_is_no_number_and_goes_to_a_person() -> None:
+    score = only(Trust(three()))
+    assert score.value is None
+    assert score.unscored == "grounding: not given; logic: not given; stability: not given"
+    assert score.labels["route"] == "review"
+
+
+def test_no_report_has_no_route() -> None:
+    [score] = Trust(three()).score([Case("1", " ")])
+    assert score.unscored == "empty candidate"
+    assert score.labels == {"route.unscored": "empty candidate"}
+
+
+def test_a_dimension_of_weight_0_is_not_missed() -> None:
+    score = only(Trust(three(), weights="0.5,0.5,0"), g=1.0, l=1.0)
+    assert score.value == 1.0
+    assert score.labels["route"] == "deploy"
+
+
+@pytest.mark.parametrize(
+    ("g", "l", "s", "route"),
+    [
+        (1.0, 1.0, 1.0, "deploy"),
+        (1.0, 0.49, 1.0, "review"),  # 0.847 is below 0.85
+        (1.0, 0.8, 0.49, "review"),
+        (0.7, 0.7, 0.7, "review"),
+        (0.3, 0.4, 0.4, "reject"),
+    ],
+)
+def test_default_routes(g: float, l: float, s: float, route: str) -> None:  # noqa: E741
+    assert only(Trust(three()), g=g, l=l, s=s).labels["route"] == route
+
+
+def test_a_floor_keeps_one_bad_dimension_from_hiding() -> None:
+    policy = Policy(deploy=0.6)
+    score = only(Trust(three(), policy=policy), g=1.0, l=0.2, s=1.0)
+    assert score.labels["route"] == "review"
+    assert score.labels["route.why"] == "logic 0.200 is below its floor 0.5"
+
+
+def test_partial_trust_deploys_only_where_the_policy_says_so() -> None:
+    assert only(Trust(three(), policy=Policy(partial="deploy")), g=1.0, l=1.0).labels["route"] == "deploy"
+
+
+def test_the_row_has_its_columns_in_order() -> None:
+    metric = Trust(three())
+    one = case(g=1.0, l=1.0, s=1.0)
+    record = flat(one, {"trust": metric.score([one])[0]}, [metric])
+    ours = [name for name in record if name.startswith(("trust", "route"))]
+    assert ours == [
+        *("trust", "trust.grounding", "trust.logic", "trust.stability", "trust.weight", "trust.unscored"),
+        *("trust.partial", "route", "route.why", "route.unscored"),
+    ]
+    assert record["route"] == "deploy" and record["trust.partial"] is None
+
+
+def test_labels_survive_the_store() -> None:
+    for score in (Score(0.5, labels={"route": "review"}), Score.none("why", {"route": "review"})):
+        assert Score.from_json(score.to_json()) == score
+
+
+def test_weights_as_typed() -> None:
+    assert parse_weights("2 1 1") == {"grounding": 0.5, "logic": 0.25, "stability": 0.25}
+    assert parse_weights("0.4:0.3:0.3") == {"grounding": 0.4, "logic": 0.3, "stability": 0.3}
+    for wrong in ("", "1,2", "a,b,c", "0,0,0", "-1,1,1", "nan,1,1", "inf,1,1", "colour=1"):
+        with pytest.raises(MedassayError, match="weights"):
+            parse_weights(wrong)
+
+
+def test_a_policy_comes_back_from_its_file(tmp_path: Path) -> None:
+    policy = Policy("mine", {"grounding": 1, "logic": 1}, deploy=0.7, reject=None, floors={}, calibration={"n": 80})
+    path = tmp_path / "policy.json"
+    path.write_text(policy.to_json())
+    assert read_policy(path) == policy
+    assert Trust(three(), policy=str(path)).signature == Trust(three(), policy=policy).signature
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "not JSON"),
+        ("{}", "not a trust policy"),
+        ('{"kind": "trust policy"}', "weights"),
+        ('{"kind": "trust policy", "weights": {"logic": 1}, "deploy": 2, "reject": null}', "between 0 and 1"),
+        ('{"kind": "trust policy", "weights": {"logic": 1}, "deploy": 0.2, "reject": 0.4}', "must not be above"),
+        ('{"kind": "trust policy", "weights": {"logic": "x"}, "deploy": 0.2, "reject": 0.1}', "number"),
+    ],
+)
+def test_a_broken_policy_is_told(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "policy.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said) as stop:
+        read_policy(path)
+    assert str(path) in str(stop.value)
+
+
+def test_members_must_be_the_dimensions() -> None:
+    with pytest.raises(MedassayError, match="no further dimension"):
+        Trust([Given("colour")])
+    with pytest.raises(MedassayError, match="no further dimension"):
+        Trust([Given("logic"), Given("logic")])
+
+
+share = st.floats(0, 1)
+
+
+@given(st.lists(share, min_size=3, max_size=3), st.lists(st.floats(0.01, 1), min_size=3, max_size=3))
+def test_trust_lies_between_its_dimensions(values: list[float], weights: list[float]) -> None:
+    metric = Trust(three(), weights=dict(zip(("grounding", "logic", "stability"), weights)))
+    score = only(metric, g=values[0], l=values[1], s=values[2])
+    assert score.value is not None
+    assert min(values) - 1e-9 <= score.value <= max(values) + 1e-9
+
+
+@given(share, share, share, share)
+def test_more_trust_never_means_a_worse_route(g: float, l: float, s: float, more: float) -> None:  # noqa: E741
+    order = ["reject", "review", "deploy"]
+    metric = Trust(three())
+    before = only(metric, g=g, l=l, s=s).labels["route"]
+    after = only(metric, g=max(g, more), l=max(l, more), s=max(s, more)).labels["route"]
+    assert order.index(after) >= order.index(before)
+
+
+def test_the_evidence_is_json() -> None:
+    json.dumps(dict(only(Trust(three()), g=0.5).evidence))
