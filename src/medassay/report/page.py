@@ -46,6 +46,8 @@ class PageWriter:
     """Takes in a run case by case, in bounded memory, and writes its page at the end.
 
     Memory: 8 bytes a case and metric, 24 a case, and the first `limit` cases whole.
+
+    sections, first: further sections, after or before our own. leading: the metric that orders the case list.
     """
 
     def __init__(
@@ -55,11 +57,15 @@ class PageWriter:
         title: str = "medassay report",
         limit: int = CASES,
         sections: Sequence[Maker] = (),
+        first: Sequence[Maker] = (),
+        leading: str | None = None,
     ) -> None:
         self.metrics = tuple(metrics)
         self.title = title
         self.limit = limit
         self.extra = tuple(sections)
+        self.first = tuple(first)
+        self.leading = leading
         self.payload = Payload(self.metrics)
         self.systems: dict[str, int] = {}
         self.ledger = Ledger(self.metrics)
@@ -118,7 +124,7 @@ class PageWriter:
             problem_count=self.problem_count,
             settings=settings or {},
         )
-        before = [sections.summary, sections.distributions, versus, sections.unscored]
+        before = [*self.first, sections.summary, sections.distributions, versus, sections.unscored]
         made = [section for maker in (*before, *self.extra) if (section := maker(run)) is not None]
         block = self.payload.encode(self._head(run, made), BYTES)
         return _assemble(run, made, sections.provenance(run), block, self._carried(block))
@@ -155,7 +161,8 @@ class PageWriter:
                 }
             )
         data = {section.name: section.data for section in made if section.data is not None}
-        return {"metrics": metrics, "systems": list(self.systems), "sections": data}
+        leading = next((i for i, metric in enumerate(self.metrics) if metric.name == self.leading), 0)
+        return {"metrics": metrics, "systems": list(self.systems), "sections": data, "leading": leading}
 
     def _carried(self, block: Block) -> str:
         """What the page says where it does not carry everything."""

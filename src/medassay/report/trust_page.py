@@ -41,17 +41,20 @@ class TrustPage(PageWriter):
     """A page writer that puts the images, the perturbed reports and the routes on the page."""
 
     def __init__(self, metrics: Sequence[Metric], *, title: str = "medassay trust report") -> None:
-        super().__init__(metrics, title=title, sections=[self._routes])
+        leading = next((metric.name for metric in metrics if isinstance(metric, Trust)), None)
+        super().__init__(metrics, title=title, first=[self._routes], leading=leading)
         self.routes: Counter[str] = Counter()
         self.taken = 0
         self.policy = next((metric.policy for metric in metrics if isinstance(metric, Trust)), Policy())
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Take in one case; what the page draws is put into the evidence of its dimension."""
-        self.routes[next((s.labels[ROUTE] for s in scores.values() if ROUTE in s.labels), "none")] += 1
+        route = next((s.labels[ROUTE] for s in scores.values() if ROUTE in s.labels), "none")
+        self.routes[route] += 1
         if not self.full:
             scores = {name: self._drawn(name.partition("(")[0], score, case) for name, score in scores.items()}
-        extra = {name: value for name, value in case.extra.items() if name not in _HIDDEN}
+        # The route is among the facts of a case, where the search finds it.
+        extra = {ROUTE: route} | {name: value for name, value in case.extra.items() if name not in _HIDDEN}
         image = Path(case.image).name if case.image else None
         super().add(replace(case, extra=extra, image=image), scores)
 

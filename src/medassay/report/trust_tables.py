@@ -73,7 +73,7 @@ def study_section(study: Table) -> Section:
             )
         rows += f"<tr>{cells}</tr>"
     said = "".join(f"<li>{escape(remark)}</li>" for remark in study.notes)
-    html = table("plain", columns, f"<tbody>{rows}</tbody>") + f'<ul class="note notes">{said}</ul>'
+    html = table("plain snug", columns, f"<tbody>{rows}</tbody>") + f'<ul class="note notes">{said}</ul>'
     return Section(study.name, study.title, html)
 
 

@@ -35,8 +35,8 @@ def counts(routes: Mapping[str, int]) -> list[tuple[str, int]]:
 
 def policy_line(policy: Policy) -> str:
     """The policy in one sentence or two."""
-    deploy = "nothing deploys" if policy.deploy is None else f"deploy from trust {policy.deploy:g}"
-    reject = "nothing is rejected" if policy.reject is None else f"reject below {policy.reject:g}"
+    deploy = "nothing deploys" if policy.deploy is None else f"deploy from trust {policy.deploy:.3g}"
+    reject = "nothing is rejected" if policy.reject is None else f"reject below {policy.reject:.3g}"
     floors = {value for name, value in policy.floors.items() if name in policy.used}
     floor = f" with every dimension at {min(floors):g} or more" if floors and policy.deploy is not None else ""
     basis = policy.calibration

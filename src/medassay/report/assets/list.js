@@ -13,6 +13,7 @@ const makeList = (data, open) => {
   at("system").append(option("", "all"), ...data.systems.map((name, i) => option(`${i}`, name || "no system")));
   at("system-box").hidden = data.systems.length < 2;
   at("metric").append(...data.metrics.map((metric, i) => option(`${i}`, metric.name)));
+  at("metric").value = `${data.leading ?? 0}`;
   const twice = new Set(data.cases.map((one) => one.i)).size < data.cases.length;
   at("order").append(option("worst", "worst first"), option("best", "best first"), ...(twice ? [option("gap", "systems furthest apart")] : []), option("file", "as in the file"), option("id", "by id"));
   at("only").append(option("", "all cases"), option("scored", "scored"), option("unscored", "unscored"));

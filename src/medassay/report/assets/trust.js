@@ -103,12 +103,12 @@ const logicBlock = (evidence, text) => {
 
 /** Words of both texts in one sequence: kept, taken out, put in (longest common subsequence). */
 const difference = (before, after) => {
-  const [a, b] = [before, after].map((text) => text.match(/\s+|[^\s]+/g) ?? []);
+  const [a, b] = [before, after].map((text) => text.trim().match(/\S+\s*/g) ?? []);
   if (a.length * b.length > 4e6) return null;
   const [m, n] = [a.length, b.length];
   const table = new Uint16Array((m + 1) * (n + 1));
   const at = (i, j) => i * (n + 1) + j;
-  const same = (i, j) => a[i] === b[j] || (!a[i].trim() && !b[j].trim());
+  const same = (i, j) => a[i].trimEnd() === b[j].trimEnd();
   for (let i = m - 1; i >= 0; i -= 1) for (let j = n - 1; j >= 0; j -= 1) table[at(i, j)] = same(i, j) ? table[at(i + 1, j + 1)] + 1 : Math.max(table[at(i + 1, j)], table[at(i, j + 1)]);
   const out = [];
   const put = (kind, word) => { const last = out[out.length - 1]; if (last?.[0] === kind) last[1] += word; else out.push([kind, word]); };
@@ -118,7 +118,15 @@ const difference = (before, after) => {
     else if (i < m && (j === n || table[at(i + 1, j)] >= table[at(i, j + 1)])) { put("del", a[i]); i += 1; }
     else { put("ins", b[j]); j += 1; }
   }
-  return out;
+  // Inside one change, what was taken out comes before what was put in.
+  const tidy = [];
+  for (let k = 0; k < out.length;) {
+    if (!out[k][0]) { tidy.push(out[k]); k += 1; continue; }
+    const change = { del: "", ins: "" };
+    for (; k < out.length && out[k][0]; k += 1) change[out[k][0]] += out[k][1];
+    tidy.push(...Object.entries(change).filter(([, words]) => words).map(([kind, words]) => [kind, `${words.trimEnd()} `]));
+  }
+  return tidy;
 };
 
 const stabilityBlock = (evidence, candidate) => {
@@ -144,7 +152,7 @@ document.addEventListener("medassay:case", ({ detail: { case: one, data, panel }
   const evidence = (name) => one.e?.[index[name]] ?? {};
   const text = data.texts[one.c];
   const policy = data.sections.routes ?? {};
-  const trust = evidence("trust").trust ?? (one.x?.route ? { route: one.x.route } : null);
+  const trust = evidence("trust").trust ?? { route: one.x?.route ?? "none" };
   panel.parentElement.querySelector(".case-head")?.after(routeBlock(one, one.v[index.trust], trust, policy));
   const grounding = evidence("grounding");
   if (grounding.groundings || grounding.picture || grounding.pictureNote) panel.append(slideBlock(grounding));
