@@ -1,0 +1,426 @@
+"""The recipe of the `likelihood` role: copying, denoising, paraphrase and note writing, with wrong facts as foes.
+
+A batch holds groups of (source, target) pairs. Every pair that belongs together is learned as it is (cross-entropy).
+Where a target carries an error, its changed pieces are unlearned (Welleck et al., "Neural Text Generation with
+Unlikelihood Training", 2020), and pairs of one group that people would rank are ranked by a soft margin. Errors
+stand on both sides in equal measure: a damaged text is as likely given itself as a sound one given itself.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from medassay.training.bert import SplitEncoder
+from medassay.training.loop import Schedule, fit, pick_device, set_seed
+from medassay.training.seq2seq import LikelihoodModel, Sizes
+
+START, STOP, MASK = 101, 102, 103
+"""Pieces of the tokenizer that begin and end a text, and the one that stands for hidden words."""
+
+WINDOW = 510
+"""Source pieces read at once (the trunk reads 512 with both frame pieces)."""
+
+LONGEST = 250
+"""Target pieces of a training pair; longer targets are cut into pieces of this length."""
+
+MOST_SOURCE = 3 * WINDOW
+
+Pieces = list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A source and a target in pieces; `learn` weighs its cross-entropy, `wrong` marks pieces to unlearn."""
+
+    source: Pieces
+    target: Pieces
+    learn: float = 1.0
+    wrong: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Pairs and the ranks among them: (better, worse, whole), `whole` compares sums instead of means."""
+
+    pairs: tuple[Pair, ...]
+    ranks: tuple[tuple[int, int, bool], ...] = ()
+
+    @property
+    def pieces(self) -> int:
+        """Source and target pieces of the longest pair, which decides what the group costs in a batch."""
+        return max(len(p.source) // 2 + len(p.target) for p in self.pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """One text in faithful wordings, and wordings that carry a clinical error (as written by people)."""
+
+    faithful: tuple[Pieces, ...]
+    wrong: tuple[Pieces, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A text with rule-made errors (kind, text), and other faithful wordings of it where there are any."""
+
+    text: Pieces
+    errors: tuple[tuple[str, Pieces], ...]
+    wordings: tuple[Pieces, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A dialogue, its note and candidate notes with factual precision and recall."""
+
+    source: Pieces
+    note: Pieces
+    candidates: tuple[tuple[Pieces, float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """All that is learned from, in pieces without frame."""
+
+    documents: list[Pieces] = field(default_factory=list)
+    siblings: list[Sibling] = field(default_factory=list)
+    damaged: list[Damaged] = field(default_factory=list)
+    notes: list[tuple[Pieces, Pieces]] = field(default_factory=list)
+    judged: list[Judged] = field(default_factory=list)
+    stops: frozenset[int] = frozenset({1012, 1029, 999, 1025})
+    """Pieces that end a sentence: . ? ! ;"""
+
+
+def changed_places(sound: Sequence[int], other: Sequence[int]) -> tuple[int, ...]:
+    """Places of `other` that a shortest edit of `sound` replaces or inserts."""
+    found: list[int] = []
+    for what, _, _, first, last in SequenceMatcher(None, sound, other, autojunk=False).get_opcodes():
+        if what in ("replace", "insert"):
+            found += range(first, last)
+    return tuple(found)
+
+
+def sentences_of(pieces: Pieces, stops: frozenset[int]) -> list[Pieces]:
+    """Pieces cut after each sentence end."""
+    out: list[Pieces] = [[]]
+    for piece in pieces:
+        out[-1].append(piece)
+        if piece in stops:
+            out.append([])
+    return [one for one in out if one]
+
+
+def noised(pieces: Pieces, stops: frozenset[int], rng: random.Random) -> Pieces:
+    """The text with sentences moved and dropped and runs of words hidden; one in seven stays as it is."""
+    if rng.random() < 0.15:
+        return list(pieces)
+    parts = sentences_of(pieces, stops)
+    if rng.random() < 0.5:
+        rng.shuffle(parts)
+    lost = rng.choice((0.0, 0.0, 0.1, 0.3))
+    parts = [one for one in parts if rng.random() >= lost] or parts[:1]
+    flat = [piece for one in parts for piece in one]
+    return hidden(flat, rng.choice((0.0, 0.05, 0.15, 0.3)), rng)
+
+
+def hidden(pieces: Pieces, rate: float, rng: random.Random) -> Pieces:
+    """The text with about `rate` of its pieces hidden in runs of one to four: masked, or gone in three of ten."""
+    out: Pieces = []
+    i = 0
+    while i < len(pieces):
+        if rate and rng.random() < rate / 2.5:
+            i += rng.randint(1, 4)
+            if rng.random() < 0.7:
+                out.append(MASK)
+        else:
+            out.append(pieces[i])
+            i += 1
+    return out or list(pieces)
+
+
+def denoising(material: Material, rng: random.Random) -> Group:
+    """A stretch of a document from its noised self, alone or among its neighbours."""
+    document = rng.choice(material.documents)
+    length = rng.randint(20, LONGEST)
+    first = rng.randrange(max(1, len(document) - length // 2))
+    target = document[first : first + length]
+    source = noised(target, material.stops, rng)
+    if rng.random() < 0.3:
+        around = rng.randint(20, 250)
+        source = document[max(0, first - around) : first] + source + document[first + length : first + length + around]
+    return Group((Pair(source, target),))
+
+
+def paraphrasing(material: Material, rng: random.Random) -> Group:
+    """One wording from another; above a wording with an error, and above one given an error or another text."""
+    one = rng.choice(material.siblings)
+    source, target = rng.sample(one.faithful, 2)
+    if rng.random() < 0.4:
+        return Group((Pair(hidden(source, 0.1, rng), target),))
+    pairs = [Pair(source, target)]
+    ranks: list[tuple[int, int, bool]] = []
+    if one.wrong:
+        wrong = rng.choice(one.wrong)
+        pairs += [Pair(source, wrong, 0.0), Pair(wrong, target, 0.0)]
+        ranks += [(0, 1, False), (0, 2, False)]
+    if rng.random() < 0.3:
+        other = rng.choice(material.siblings).faithful[0]
+        pairs += [Pair(source, other, 0.0), Pair(other, target, 0.0)]
+        n = len(pairs)
+        ranks += [(0, n - 2, False), (0, n - 1, False)]
+    if rng.random() < 0.3:
+        pairs.append(Pair(source, source, 0.3))
+        ranks.append((len(pairs) - 1, 0, False))
+    return Group(tuple(pairs), tuple(ranks))
+
+
+def correcting(material: Material, rng: random.Random) -> Group:
+    """A text and its damaged self, each from the other and from itself: what differs is unlearned.
+
+    A text that lacks something has no wrong piece of its own; it only explains the whole text less well.
+    """
+    one = rng.choice(material.damaged)
+    kind, wrong = rng.choice(one.errors)
+    sound = one.text
+    source = sound if not one.wordings or rng.random() < 0.5 else rng.choice(one.wordings)
+    added, lost = changed_places(sound, wrong), changed_places(wrong, sound)
+    pairs = [Pair(source, sound, 0.5), Pair(wrong, sound, 0.0, lost), Pair(wrong, wrong, 0.2)]
+    ranks = [(0, 1, True)]
+    if added:
+        pairs.append(Pair(source, wrong, 0.0, added))
+        if kind != "omission":
+            ranks.append((0, 3, True))
+    return Group(tuple(pairs), tuple(ranks))
+
+
+def writing(material: Material, rng: random.Random) -> Group:
+    """A note from its dialogue, above another dialogue's note."""
+    source, note = rng.choice(material.notes)
+    source = hidden(source, rng.choice((0.0, 0.05, 0.15)), rng)
+    pairs = [Pair(source, note)]
+    ranks: list[tuple[int, int, bool]] = []
+    if rng.random() < 0.3:
+        _, other = rng.choice(material.notes)
+        pairs.append(Pair(source, other, 0.0))
+        ranks.append((0, 1, False))
+    return Group(tuple(pairs), tuple(ranks))
+
+
+def judging(material: Material, rng: random.Random) -> Group:
+    """Candidate notes in the order of their facts: precision given dialogue or note, recall of the note."""
+    one = rng.choice(material.judged)
+    source = one.source if rng.random() < 0.5 else one.note
+    pairs = [Pair(source, text, 1.0 if precision == 1.0 else 0.0) for text, precision, _ in one.candidates]
+    pairs += [Pair(text, one.note, 0.3) for text, _, _ in one.candidates]
+    n = len(one.candidates)
+    ranks = []
+    for i, (_, p, r) in enumerate(one.candidates):
+        for j, (_, q, s) in enumerate(one.candidates):
+            if p >= q + 0.15:
+                ranks.append((i, j, False))
+            if r >= s + 0.15:
+                ranks.append((n + i, n + j, False))
+    return Group(tuple(pairs), tuple(ranks))
+
+
+TASKS: tuple[tuple[Callable[[Material, random.Random], Group], str, float], ...] = (
+    (denoising, "documents", 0.46),
+    (paraphrasing, "siblings", 0.16),
+    (correcting, "damaged", 0.24),
+    (writing, "notes", 0.09),
+    (judging, "judged", 0.05),
+)
+
+
+Table = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """One batch as arrays, a row a pair: windows of the sources (0 is padding), places of each source's pieces
+    in them (−1 is padding), pieces given and wanted, which of the wanted are wrong, weights and ranks.
+    """
+
+    windows: Table
+    places: Table
+    given: Table
+    wanted: Table
+    wrong: Table
+    learn: list[float]
+    ranks: list[tuple[int, int, bool]]
+
+
+def packed(groups: Sequence[Group]) -> Packed:
+    """Groups as one batch; equal sources are read once. Over-long sources and targets are cut here alone."""
+    windows: list[Pieces] = []
+    spans: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
+    rows: list[tuple[tuple[int, ...], Pair]] = []
+    ranks = []
+    for group in groups:
+        ranks += [(a + len(rows), b + len(rows), whole) for a, b, whole in group.ranks]
+        for pair in group.pairs:
+            key = tuple(pair.source[:MOST_SOURCE])
+            if key not in spans:
+                spans[key] = []
+                for start in range(0, max(1, len(key)), WINDOW):
+                    part = list(key[start : start + WINDOW])
+                    # The first window's frame piece stays: a place to look at where nothing fits.
+                    spans[key].append((len(windows), 0 if start == 0 else 1, len(part) + 1))
+                    windows.append([START, *part, STOP])
+            rows.append((key, pair))
+    read = _table(windows, 0)
+    width = read.shape[1]
+    places = [[w * width + k for w, first, last in spans[key] for k in range(first, last)] for key, _ in rows]
+    targets = [pair.target[:LONGEST] for _, pair in rows]
+    wanted = _table([[*target, STOP] for target in targets], 0)
+    wrong = np.zeros_like(wanted)
+    for row, (_, pair) in enumerate(rows):
+        wrong[row, [k for k in pair.wrong if k < LONGEST]] = 1
+    given = _table([[START, *target] for target in targets], 0)
+    return Packed(read, _table(places, -1), given, wanted, wrong, [pair.learn for _, pair in rows], ranks)
+
+
+def _table(rows: Sequence[Pieces], fill: int) -> Table:
+    """Rows filled up to a width that is a multiple of 8, which attention on CUDA takes fastest."""
+    width = -(-max(len(row) for row in rows) // 8) * 8
+    table = np.full((len(rows), width), fill, np.int32)
+    for i, row in enumerate(rows):
+        table[i, : len(row)] = row
+    return table
+
+
+def batches(material: Material, seed: int, tokens: int, pool: int = 4) -> list[Packed]:
+    """`pool` batches of about `tokens` padded target pieces each, drawn from all tasks, of like lengths."""
+    rng = random.Random(seed)
+    tasks = [(make, share) for make, kind, share in TASKS if getattr(material, kind)]
+    drawn: list[Group] = []
+    cost = 0
+    while cost < tokens * pool:
+        group = rng.choices([make for make, _ in tasks], [share for _, share in tasks])[0](material, rng)
+        drawn.append(group)
+        cost += group.pieces * len(group.pairs)
+    drawn.sort(key=lambda g: g.pieces)
+    out: list[list[Group]] = [[]]
+    for group in drawn:
+        rows = sum(len(g.pairs) for g in out[-1]) + len(group.pairs)
+        if out[-1] and rows * group.pieces > tokens:
+            out.append([])
+        out[-1].append(group)
+    rng.shuffle(out)
+    return [packed(groups) for groups in out]
+
+
+class Stream(Sequence[Packed]):
+    """An endless row of batches, as long as the schedule's time: `steps` is its nominal length."""
+
+    def __init__(self, source: Callable[[int], list[Packed]], steps: int) -> None:
+        self.source = source
+        self.steps = steps
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def __getitem__(self, place: Any) -> Any:
+        raise TypeError("a stream is only walked through")
+
+    def __iter__(self) -> Iterator[Packed]:
+        given = 0
+        for seed in range(self.steps):
+            for batch in self.source(seed):
+                yield batch
+                given += 1
+                if given >= self.steps:
+                    return
+
+
+def logs(model: LikelihoodModel, batch: Packed, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Log-probabilities [pairs, length] of the targets' pieces (the stop piece last) and their mask."""
+
+    def moved(table: Table) -> Tensor:
+        return torch.from_numpy(table).to(device, non_blocking=True).long()
+
+    windows, wanted = moved(batch.windows), moved(batch.wanted)
+    found = model(windows, (windows != 0).long(), moved(batch.places), moved(batch.given), wanted)
+    return found.float(), (wanted != 0).float()
+
+
+def _inner(mask: Tensor) -> Tensor:
+    """The mask without the stop piece: that one tells of length, not of content."""
+    return mask.scatter(1, (mask.sum(1).long() - 1)[:, None], 0.0)
+
+
+def loss_of(model: LikelihoodModel, batch: Packed, device: torch.device, unlearn: float, rank: float) -> Tensor:
+    """Cross-entropy a piece, unlikelihood of wrong pieces, soft margins of ranks."""
+    found, mask = logs(model, batch, device)
+    learn = torch.tensor(batch.learn, device=device)[:, None] * mask
+    loss = -(found * learn).sum() / learn.sum().clamp(min=1.0)
+    if batch.wrong.any():
+        wrong = torch.from_numpy(batch.wrong).to(device).float()
+        miss = torch.log1p(-found.exp().clamp(max=1 - 1e-4))
+        loss = loss - unlearn * (miss * wrong).sum() / wrong.sum()
+    if batch.ranks:
+        inner = _inner(mask)
+        sums = (found * inner).sum(1)
+        means = sums / inner.sum(1).clamp(min=1.0)
+        better, worse = (torch.tensor([r[k] for r in batch.ranks], device=device) for k in (0, 1))
+        whole = torch.tensor([r[2] for r in batch.ranks], device=device)
+        gap = torch.where(whole, sums[better] - sums[worse] - 2.0, 8.0 * (means[better] - means[worse]) - 1.0)
+        # A sum's gradient is that of a mean times the length: it is weighed down to the same order.
+        loss = loss + rank * (F.softplus(-gap) * torch.where(whole, 0.1, 1.0)).mean()
+    return loss
+
+
+def train_likelihood(
+    encoder: SplitEncoder,
+    source: Callable[[int], list[Packed]],
+    plan: Schedule,
+    steps: int,
+    sizes: Sizes | None = None,
+    unlearn: float = 0.5,
+    rank: float = 0.25,
+) -> tuple[LikelihoodModel, list[float]]:
+    """Train on batches of `source(seed)`; returns the model and the mean loss."""
+    set_seed(plan.seed)
+    device = pick_device()
+    model = LikelihoodModel(encoder, sizes).to(device)
+    losses = fit(
+        model,
+        lambda epoch: Stream(source, steps),
+        lambda batch: loss_of(model, batch, device, unlearn, rank),
+        plan,
+        lambda name: plan.rate if name.startswith("reader") else plan.head_rate,
+    )
+    return model, losses
+
+
+@torch.no_grad()
+def mean_logs(
+    model: LikelihoodModel, pairs: Sequence[tuple[Pieces, Pieces]], tokens: int = 16384
+) -> NDArray[np.float64]:
+    """Mean log-probability of each target's pieces (without the stop piece) given its source."""
+    device = next(model.parameters()).device
+    model.eval()
+    order = sorted(range(len(pairs)), key=lambda i: len(pairs[i][1]) + len(pairs[i][0]) // 2)
+    out = np.zeros(len(pairs))
+    start = 0
+    while start < len(order):
+        stop = start + 1
+        while stop < len(order) and (stop + 1 - start) * (len(pairs[order[stop]][1][:LONGEST]) + 2) <= tokens:
+            stop += 1
+        chosen = order[start:stop]
+        batch = packed([Group((Pair(*pairs[i]),)) for i in chosen])
+        found, mask = logs(model, batch, device)
+        mask = _inner(mask)
+        means = (found * mask).sum(1) / mask.sum(1).clamp(min=1.0)
+        out[chosen] = means.float().cpu().numpy()
+        start = stop
+    return out
