@@ -73,12 +73,25 @@ class Case:
         return value != "" and not value.isspace()
 
     def digest(self, needs: Iterable[str]) -> bytes:
-        """A hash of the content that the named fields hold; two cases that agree on them share it."""
+        """A hash of the content that the named fields hold; two cases that agree on them share it.
+
+        Of an image that is its name with the file's size and time, so that another file is another content.
+        """
         hasher = hashlib.blake2b(digest_size=16)
         for need in sorted(needs):
             value = self.references if need == "reference" else getattr(self, need, self.extra.get(need))
+            if need == "image" and value:
+                value = [value, *_stamp(str(value))]
             hasher.update(json.dumps([need, value], ensure_ascii=False).encode("utf-8", "surrogatepass"))
         return hasher.digest()
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return ()
+    return found.st_size, found.st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -140,3 +141,17 @@ def test_a_real_slide(data, tmp_path):
     with open_image(copy.path) as slide:
         assert slide.dimensions == (2220, 2967)
         assert slide.mpp == pytest.approx(0.499, abs=1e-4)
+
+
+def test_an_overview_is_perturbed_without_a_copy_of_the_slide(tmp_path: Path, slide_file: Callable[..., Path]) -> None:
+    from medassay.slides.perturb import perturb_overview
+
+    slide = slide_file(on_glass(900, 1200, (100, 100, 900, 600)))
+    case = Case("1", "x", image=str(slide))
+    made = perturb_overview(case, tmp_path / "out", 300, seed=2)
+    assert made.problem is None and made.path is not None
+    assert perturb_overview(case, tmp_path / "out", 300, seed=2).path == made.path
+    with open_image(made.path) as small, open_image(slide) as whole:
+        assert small.dimensions == (300, 225)
+        assert (small.read(0, 0, 300, 225) != whole.thumbnail(300)[0]).any()
+    assert perturb_overview(Case("2", "x", image="gone.svs"), tmp_path, 300).path is None

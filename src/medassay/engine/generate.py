@@ -121,10 +121,15 @@ class Generator:
 
     def _stained(self, case: Case, extra: dict[str, Value]) -> Path | None:
         """The perturbed copy of a case's image; one at a time, as cases may share an image."""
-        from medassay.slides.perturb import perturb_images
+        from medassay.slides.perturb import perturb_images, perturb_overview
 
         with self._staining:
-            copy = next(perturb_images([case], self.stained, images=self.images, seed=self.seed, mpp=self.mpp))
+            side = self.subject.side
+            if side is not None:
+                # A subject that is sent a small picture needs no perturbed copy of a whole slide.
+                copy = perturb_overview(case, self.stained, side, images=self.images, seed=self.seed, mpp=self.mpp)
+            else:
+                copy = next(perturb_images([case], self.stained, images=self.images, seed=self.seed, mpp=self.mpp))
         if copy.problem is not None:
             extra["candidate_stain"], extra["candidate_stain_error"] = "", copy.problem
         return copy.path

@@ -54,6 +54,8 @@ class Job:
     store: Path | None = None
     keep: bool = True
     distribution: Path | None = None
+    batch: int | None = None
+    """Rows scored between two steps of the progress bar; by default what the slowest metric likes."""
 
     def run(self) -> Outcome:
         """Do it."""
@@ -69,7 +71,7 @@ class Job:
             if self._over_set:
                 survey(rows, self.metrics, store)
             with self._writer() as writer:
-                for batch in self._progress(run(rows(), self.metrics, store)):
+                for batch in self._progress(run(rows(), self.metrics, store, batch=self.batch)):
                     self._take(batch, tally, writer, page, problems)
                     if page is not None and page.full and not self._explained:
                         # The page carries no further case; evidence for the rest would be thrown away.

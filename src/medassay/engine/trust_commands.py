@@ -70,6 +70,7 @@ def trust(
 
     made = load_trust(weights, policy, models, mpp=mpp, budget=budget, distance=distance, seed=seed)
     limits = {"timeout": subject_timeout, "concurrency": concurrency, "calls": subject_calls}
+    subject = make_subject(subject_url, subject_model, subject_command, limits)
     job = TrustJob(
         cases=cases,
         metrics=[*made.members, made],
@@ -86,7 +87,8 @@ def trust(
         images=images,
         evidence=evidence,
         mpp=mpp,
-        subject=make_subject(subject_url, subject_model, subject_command, limits),
+        subject=subject,
+        batch=4 * subject.side_by_side if subject is not None else None,
         prompts=read_prompts(prompts),
         histories=histories,
         stained=stained,

@@ -45,11 +45,13 @@ class GenerationFailed(Exception):
 class Subject(Protocol):
     """A model that writes a report about an image.
 
-    name: what stands in keys and signatures. side_by_side: how many reports it may write at once.
+    name: what stands in keys and signatures. side_by_side: how many reports it may write at once. side: the longer
+    side of the overview that is all it sees of a slide; None where it opens the file itself.
     """
 
     name: str
     side_by_side: int
+    side: int | None
 
     def write(self, image: Path, system: str, prompt: str) -> str: ...
 
@@ -112,7 +114,7 @@ class EndpointSubject:
     ) -> None:
         if not url or not model:
             raise MedassayError("subject: name both, --subject-url http://localhost:8000/v1 and --subject-model NAME")
-        self.side = int(number("subject: side", side, 64, whole=True))
+        self.side: int | None = int(number("subject: side", side, 64, whole=True))
         self.side_by_side = int(number("subject: concurrency", concurrency, 1, whole=True))
         self.name = f"endpoint:{model}@{urlsplit(url).netloc.rpartition('@')[2]}:side{self.side}"
         self.endpoint = Endpoint(
@@ -129,7 +131,8 @@ class EndpointSubject:
     def write(self, image: Path, system: str, prompt: str) -> str:
         """One report."""
         try:
-            reply = self.endpoint.ask(system, prompt, REPORT_TOKENS, image=data_address(image, self.side))
+            picture = data_address(image, self.side or SIDE)
+            reply = self.endpoint.ask(system, prompt, REPORT_TOKENS, image=picture)
         except CallFailed as error:
             raise GenerationFailed(str(error)) from None
         return checked(reply.text)
@@ -145,6 +148,8 @@ class CommandSubject:
     No shell: the template is split into words once, and what is filled in stays one word whatever it holds.
     A failing exit status, silence or a time-out is a failed generation, with the end of its standard error.
     """
+
+    side: int | None = None
 
     def __init__(self, template: str, *, timeout: float = 600.0, concurrency: int = 1) -> None:
         try:

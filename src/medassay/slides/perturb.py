@@ -74,6 +74,38 @@ def perturb_images(
             yield StainedCopy(case, finished[source].path, None, finished[source].warning)
 
 
+def perturb_overview(
+    case: Case,
+    folder: Path,
+    side: int,
+    *,
+    images: Path | None = None,
+    seed: int = 0,
+    degrees: float = DEGREES,
+    gain: float = GAIN,
+    mpp: float | None = None,
+) -> StainedCopy:
+    """A perturbed picture of a case's image with its longer side at most `side`: for models that see no more.
+
+    The draw is that of `perturb_images`; of a whole slide only the overview is changed, which takes a moment
+    where a copy would take as long as the slide is large.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        source = locate(case, images)
+        with open_image(source, mpp=mpp) as slide:
+            target = folder / f"{source.stem}-stain{seed}-{_mark(source, (seed, degrees, gain, side))}.png"
+            if not target.exists():
+                change = draw_perturbation(find_stains(slide, seed), _draw(source, seed), degrees=degrees, gain=gain)
+                _check(slide, change)
+                _save(change.apply(slide.thumbnail(side)[0]), target)
+    except MissingExtra:
+        raise
+    except InputError as error:
+        return StainedCopy(case, None, str(error))
+    return StainedCopy(case, target)
+
+
 def locate(case: Case, images: Path | None = None) -> Path:
     """The file of a case's image, or an `InputError` that names row, column and where it was looked for."""
     if not case.image or not case.image.strip():
@@ -104,22 +136,29 @@ def _copy(
     done: Callable[[int, int], None] | None,
 ) -> tuple[Path, str | None]:
     seed, degrees, gain = settings
-    draw = int.from_bytes(hashlib.blake2b(f"{seed}|{source.name}".encode(), digest_size=8).digest())
     with open_image(source, mpp=mpp) as slide:
-        mark = hashlib.blake2b(
-            f"{source.absolute()}|{source.stat().st_size}|{settings}|{VERSION}".encode(), digest_size=4
-        ).hexdigest()
-        target = folder / f"{source.stem}-stain{seed}-{mark}{'.tiff' if slide.whole else '.png'}"
+        target = folder / f"{source.stem}-stain{seed}-{_mark(source, settings)}{'.tiff' if slide.whole else '.png'}"
         doubt = why_not_histology(slide)
         warning = f"{source}: may not be histology: {doubt}" if doubt else None
         if not target.exists():
-            change = draw_perturbation(find_stains(slide, seed), draw, degrees=degrees, gain=gain)
+            change = draw_perturbation(find_stains(slide, seed), _draw(source, seed), degrees=degrees, gain=gain)
             _check(slide, change)
             if slide.whole:
                 write_pyramid(slide, target, change.apply, done=done)
             else:
                 _save(change.apply(slide.read(0, 0, *slide.dimensions)), target)
     return target, warning
+
+
+def _draw(source: Path, seed: int) -> int:
+    """The seed of one image's own perturbation."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}|{source.name}".encode(), digest_size=8).digest())
+
+
+def _mark(source: Path, settings: tuple[float, ...]) -> str:
+    """What tells copies of different files and settings apart."""
+    made = f"{source.absolute()}|{source.stat().st_size}|{settings}|{VERSION}"
+    return hashlib.blake2b(made.encode(), digest_size=4).hexdigest()
 
 
 def _check(slide: Slide, change: Perturbation) -> None:
