@@ -1,0 +1,248 @@
+"""PathGLS grounding: does the image show what the report names? No reference is needed."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from medassay.cases import Case
+from medassay.errors import InputError, MedassayError
+from medassay.language.assessable import why_unseen
+from medassay.language.graph import Entity, Report, read_reports
+from medassay.metrics.base import Metric
+from medassay.models import load
+from medassay.models.base import Matrix, Phrases
+from medassay.scores import Score
+
+if TYPE_CHECKING:
+    from medassay.slides.views import Views
+
+BEST = 3
+"""Patches kept as evidence for each entity."""
+MAP_CELLS = 1024
+"""Patches of the heat map, the best first."""
+_KEPT_VIEWS = 200_000
+"""Patch vectors kept between cases (200 MB), since several systems report on one image."""
+
+
+class Grounding(Metric):
+    """S_g of PathGLS (section 3.1), and a form of it that means the same with every image model. Higher is better.
+
+    Entities of the candidate that are stated as present and that an image model can see (a diagnosis, finding or
+    site in its vocabulary) are embedded as t_j, the image's patches as v_i. Part `raw` is S_g as published, the
+    mean over entities of max_i v_i·t_j (−1 to 1; its level depends on the encoder). The value is the calibrated
+    form, 0 to 1: each entity's best similarity is put among those that the phrases of a fixed bank reach on the
+    same patches, and the share of phrases it exceeds is averaged over entities. Shuffled reports have 0.5 on
+    average; 1 means that no other phrase fits better.
+
+    Absent and possible entities, markers, grades, margins, sizes and whatever lies outside the model's vocabulary
+    are not assessed and say why. A case without an assessable entity, without tissue or with an unreadable image
+    is unscored.
+
+    images: folder that relative image paths start from. mpp: micrometres a pixel where the file does not say.
+    budget: patches of a slide that are looked at, drawn by `seed`; `none` looks at all.
+    windows: look through windows of 224 pixels (the paper) or at whole patches; by default as the model learnt.
+
+    Evidence (plain JSON)::
+
+        {"image": path, "width": pixels, "height": pixels, "patches": how many were looked at,
+         "warning": why it may not be histology (only where there is a doubt),
+         "groundings": [{"start", "end", "text", "type", "assertion", "assessable": true,
+                         "similarity": S of this entity, "calibrated": 0–1,
+                         "patches": [{"x", "y", "width", "height", "similarity"}, … the best 3]},
+                        {"start", "end", "text", "type", "assertion", "assessable": false, "why": reason}],
+         "map": [[x, y, width, height, 0–1], …]}
+
+    Boxes are pixels of the full-resolution image. An absent entity that the model can see also has `similarity` and
+    `calibrated`, without being counted. `map` is for a heat map: how well each patch fits the assessed entities,
+    from the worst (0) to the best patch (1) of this image.
+    """
+
+    name = "grounding"
+    summary = "does the image show what the report names (PathGLS, no reference)"
+    defined = "PathGLS §3.1 (raw); docs/metrics/grounding.md (calibrated)"
+    needs = frozenset({"candidate", "image"})
+    parts = ("raw", "assessed", "entities")
+    keep_every = 8
+
+    def __init__(
+        self,
+        *,
+        models: str = "embedded",
+        images: str = "",
+        mpp: float | None = None,
+        budget: int | None = 512,
+        seed: int = 0,
+        windows: bool | None = None,
+    ) -> None:
+        super().__init__()
+        if budget is not None and budget < 1:
+            raise MedassayError(f"grounding: budget={budget} must be at least 1, or none for all patches")
+        self.models, self.images, self.mpp, self.budget, self.seed = models, images, mpp, budget, seed
+        self.model = load("image", models)
+        self.windows = self.model.windows if windows is None else windows
+        self._seen: OrderedDict[tuple[str, int, int], Views] = OrderedDict()
+
+    def settings(self) -> Mapping[str, object]:
+        look = "windows" if self.windows else "patches"
+        stated = {} if self.mpp is None else {"mpp": self.mpp}
+        return {"models": self.model.name, "look": look, "budget": self.budget, "seed": self.seed, **stated}
+
+    def measure(self, cases: Sequence[Case]) -> list[Score]:
+        from medassay.language.checks import problem
+
+        reasons = [problem(case.candidate) for case in cases]
+        texts = [case.candidate for case, reason in zip(cases, reasons) if reason is None]
+        reports = iter(read_reports(texts, self.models))
+        return [
+            Score.none(f"candidate {reason}") if reason is not None else self._score(case, next(reports))
+            for case, reason in zip(cases, reasons)
+        ]
+
+    def _score(self, case: Case, report: Report) -> Score:
+        groundings, asked = self._entities(report)
+        if not any(item["assessable"] for item in groundings):
+            return Score.none(_nothing(groundings))
+        try:
+            views = self._look(str(case.image))
+        except InputError as error:
+            return Score.none(str(error))
+        phrases = self.model.read_phrases([item["text"] for item in asked])
+        ground(asked, phrases, self.model.bank(), views)
+        counted = [item for item in groundings if item["assessable"]]
+        evidence: dict[str, Any] = {
+            "image": str(case.image),
+            "width": views.width,
+            "height": views.height,
+            "patches": len(views),
+            **({"warning": f"may not be histology: {views.warning}"} if views.warning else {}),
+            "groundings": groundings,
+        }
+        if self.with_evidence:
+            chosen = [i for i, item in enumerate(asked) if item["assessable"]]
+            evidence["map"] = heat_map(views, phrases.vectors[chosen])
+        parts = {
+            "raw": float(np.mean([item["similarity"] for item in counted])),
+            "assessed": float(len(counted)),
+            "entities": float(len(groundings)),
+        }
+        return Score(float(np.mean([item["calibrated"] for item in counted])), parts=parts, evidence=evidence)
+
+    def _entities(self, report: Report) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """A record for each entity, and those records that the image is asked about: seen or denied."""
+        distinct: dict[tuple[str, str, str], Entity] = {}
+        for entity in report.entities:
+            distinct.setdefault((entity.text.lower(), entity.type, entity.assertion), entity)
+        found = list(distinct.values())
+        unseen = dict(zip((id(e) for e in found), why_unseen(report, found)))
+        outside = self._outside([e for e in found if unseen[id(e)] is None])
+        groundings, asked = [], []
+        for entity in found:
+            why = unseen[id(entity)] or outside.get(entity.text)
+            record: dict[str, Any] = {
+                "start": entity.start,
+                "end": entity.end,
+                "text": entity.text,
+                "type": entity.type,
+                "assertion": entity.assertion,
+                "assessable": why is None and entity.assertion == "present",
+            }
+            if why is None:
+                asked.append(record)
+            if not record["assessable"]:
+                record["why"] = why or _ASSERTED[entity.assertion]
+            groundings.append(record)
+        return groundings, asked
+
+    def _outside(self, entities: Sequence[Entity]) -> dict[str, str]:
+        """Texts that lie outside the model's vocabulary, with the reason."""
+        least = self.model.least_coverage
+        texts = list(dict.fromkeys(entity.text for entity in entities))
+        if least is None or not texts:
+            return {}
+        read = self.model.read_phrases(texts)
+        return {
+            text: f"outside the image model's vocabulary (nearest: {near}, {coverage:.2f})"
+            for text, coverage, near in zip(texts, read.coverage.tolist(), read.nearest)
+            if coverage < least
+        }
+
+    def _look(self, image: str) -> Views:
+        """What is seen of an image; kept while the next cases may speak of it too."""
+        from medassay.slides import open_image
+        from medassay.slides.views import look
+
+        path = Path(self.images, image).expanduser()
+        key = (str(path), *((path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else (0, 0)))
+        if key not in self._seen:
+            with open_image(path, mpp=self.mpp) as slide:
+                views = look(slide, self.model, budget=self.budget, seed=self.seed, windows=self.windows)
+            self._seen[key] = views
+            while len(self._seen) > 1 and sum(map(len, self._seen.values())) > _KEPT_VIEWS:
+                self._seen.popitem(last=False)
+        self._seen.move_to_end(key)
+        return self._seen[key]
+
+
+_ASSERTED = {
+    "absent": "stated as absent: its presence in the image would not speak for the report",
+    "possible": "stated as possible only",
+}
+
+
+def ground(records: Sequence[dict[str, Any]], phrases: Phrases, bank: Phrases, views: Views) -> None:
+    """Write similarity, calibrated value and best patches into the records, one a phrase."""
+    similarities = phrases.vectors @ views.vectors.T
+    calibrated = calibrate(similarities.max(axis=1), phrases, (bank.vectors @ views.vectors.T).max(axis=1), bank)
+    for record, row, value in zip(records, similarities, calibrated.tolist()):
+        best = np.argsort(-row, kind="stable")[:BEST]
+        record["similarity"] = round(float(row.max()), 4)
+        record["calibrated"] = round(value, 4)
+        record["patches"] = [
+            {
+                **dict(zip(("x", "y", "width", "height"), views.boxes[i].tolist())),
+                "similarity": round(float(row[i]), 4),
+            }
+            for i in best.tolist()
+        ]
+
+
+def calibrate(best: Matrix, phrases: Phrases, others: Matrix, bank: Phrases) -> Matrix:
+    """Share (0–1) of the bank's phrases that fit these patches less well; ties count half.
+
+    best, others: highest similarity over the patches of each phrase and of each phrase of the bank. Both are
+    first put on one scale by what the phrase reaches on images at large, since some phrases are close to all.
+
+    >>> one = Phrases(np.ones((1, 1)), np.zeros(1), np.ones(1), np.ones(1))
+    >>> four = Phrases(np.ones((4, 1)), np.zeros(4), np.ones(4), np.ones(4))
+    >>> calibrate(np.array([0.3]), one, np.array([0.1, 0.2, 0.3, 0.4]), four).tolist()
+    [0.625]
+    """
+    scaled = np.sort((others - bank.mean) / bank.spread)
+    wanted = (best - phrases.mean) / phrases.spread
+    low, high = np.searchsorted(scaled, wanted, "left"), np.searchsorted(scaled, wanted, "right")
+    share: Matrix = ((low + high) / (2 * len(scaled))).astype(np.float32)
+    return share
+
+
+def heat_map(views: Views, vectors: Matrix) -> list[list[float]]:
+    """Box and fit (0 worst to 1 best patch of this image) of the patches that fit the given phrases best."""
+    fit = (views.vectors @ vectors.T).mean(axis=1)
+    low, high = float(fit.min()), float(fit.max())
+    order = np.argsort(-fit, kind="stable")[:MAP_CELLS]
+    return [
+        [*views.boxes[i].tolist(), round((float(fit[i]) - low) / (high - low), 3) if high > low else 1.0] for i in order
+    ]
+
+
+def _nothing(groundings: Sequence[Mapping[str, Any]]) -> str:
+    """Why no entity of a report can be assessed."""
+    if not groundings:
+        return "no entities found in the candidate"
+    first = groundings[0]
+    more = f" and {len(groundings) - 1} more" if len(groundings) > 1 else ""
+    return f"none of its entities can be assessed on an image ({first['text']}: {first['why']}{more})"

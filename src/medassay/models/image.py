@@ -1,0 +1,114 @@
+"""The embedded `image` role: a small vision tower and a map of the encoder's text vectors into one space.
+
+The tower sees an image as 224 × 224 pixels, squeezed where it is not square; the stage features it was
+trained on are pooled inside the graph. Texts go through the `encoder` role first. The text graph also says how
+close each text comes to images at large and to the phrases the model learnt from, so that a similarity can be
+weighed and a text outside the vocabulary refused (`Phrases`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medassay.errors import InputError
+from medassay.models.base import Matrix, Phrases
+from medassay.models.graphs import ModelSet
+from medassay.models.roles import EmbeddedEncoder
+
+AT_ONCE = 16
+"""Images a run of the tower: its largest layer then holds 100 MB."""
+
+
+class EmbeddedImage:
+    """Role `image`: unit vectors of images and texts in one space."""
+
+    windows = False
+
+    def __init__(self, models: ModelSet) -> None:
+        self.models = models
+        self.settings = models.role("image")
+        self.name = f"{models.name}/image"
+        self.side = int(self.settings["side"])
+        self.least_coverage: float | None = float(self.settings["least_coverage"])
+        self.encoder = EmbeddedEncoder(models, "encoder")
+
+    def embed_images(self, images: Sequence[Any]) -> Matrix:
+        """Unit vectors [images, size] of pixel arrays (height × width × 3, bytes), Pillow images or files."""
+        rows = [np.zeros((0, int(self.settings["size"])), np.float32)]
+        for start in range(0, len(images), AT_ONCE):
+            pixels = np.stack([squeezed(pixels_of(one), self.side) for one in images[start : start + AT_ONCE]])
+            rows.append(self.models.run(self.settings["graph"], {"pixels": pixels})[0])
+        return np.concatenate(rows)
+
+    def embed_texts(self, texts: Sequence[str]) -> Matrix:
+        """Unit vectors [texts, size]."""
+        return self.read_phrases(texts).vectors
+
+    def read_phrases(self, texts: Sequence[str]) -> Phrases:
+        """Vectors of texts with their standing among images at large and in the vocabulary."""
+        vectors, mean, spread, coverage, nearest = self._run(self.encoder.embed(texts))
+        return Phrases(vectors, mean, spread, coverage, tuple(self.vocabulary[i] for i in nearest.tolist()))
+
+    def bank(self) -> Phrases:
+        """The phrases of the vocabulary, as texts that a similarity is weighed against."""
+        return self._bank
+
+    @cached_property
+    def _bank(self) -> Phrases:
+        # One dummy row: the graph gives its vocabulary out whatever it is asked.
+        size = int(self.models.role("encoder")["size"])
+        *_, vectors, mean, spread = self._outputs(np.zeros((1, size), np.float32))
+        return Phrases(vectors, mean, spread, np.ones(len(vectors), np.float32), self.vocabulary)
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The phrases that the model learnt from, in the order of the text graph."""
+        return read_vocabulary(self.models.file(self.settings["vocabulary"]))
+
+    def _run(self, embeddings: Matrix) -> list[Any]:
+        if not len(embeddings):
+            empty = np.zeros(0, np.float32)
+            return [np.zeros((0, int(self.settings["size"])), np.float32), empty, empty, empty, np.zeros(0, np.int64)]
+        return self._outputs(embeddings)[:5]
+
+    def _outputs(self, embeddings: Matrix) -> list[Any]:
+        """vectors, mean, spread, coverage, nearest of the texts; vectors, mean, spread of the vocabulary."""
+        return self.models.run(self.settings["text_graph"], {"embedding": embeddings})
+
+
+def read_vocabulary(path: Path) -> tuple[str, ...]:
+    """The phrases of a vocabulary file: a phrase a line, what follows a tab is for people."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return tuple(line.partition("\t")[0] for line in lines if line and not line.startswith("#"))
+
+
+def pixels_of(image: Any) -> Any:
+    """Height × width × 3 bytes of an array, a Pillow image or the path of a region of interest."""
+    if isinstance(image, str | Path):
+        from medassay.slides import open_image
+
+        with open_image(image) as opened:
+            return opened.read(0, 0, *opened.dimensions)
+    if hasattr(image, "convert"):
+        image = image.convert("RGB")
+    pixels = np.asarray(image)
+    if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8 or 0 in pixels.shape:
+        raise InputError(
+            f"an image is height × width × 3 bytes (RGB), not {pixels.dtype} of shape {pixels.shape}; "
+            "open files with medassay.slides.open_image, which converts them"
+        )
+    return pixels
+
+
+def squeezed(pixels: Any, side: int) -> Any:
+    """A square of `side` pixels; the shape of an image that is not square is given up, nothing is cut off."""
+    if pixels.shape[:2] == (side, side):
+        return pixels
+    from medassay.slides.image import resize
+
+    return resize(np.ascontiguousarray(pixels), side, side)

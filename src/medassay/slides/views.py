@@ -1,0 +1,123 @@
+"""An image as an image model sees it: a vector for each patch of tissue, with the place it comes from.
+
+Patches stream from the slide to the model in batches; only vectors and places are kept (about 1 kB a patch), so
+memory does not grow with the slide's pixels. A region of interest is also looked at as a whole, since models
+learn from whole fields; a slide is not.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medassay.slides.histology import why_not_histology
+from medassay.slides.image import Slide
+from medassay.slides.patches import MPP, SIZE, Patch, patches
+
+if TYPE_CHECKING:
+    from medassay.models.base import ImageModel, Matrix
+
+BATCH = 32
+"""Patches handed to the model at once: 25 MB of pixels."""
+SHOWN_FROM = 200
+"""Patches from which on a bar is shown on a terminal."""
+WHOLE_MOST = 4096
+"""Longer side up to which a region of interest is also seen as a whole."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Views:
+    """What was seen of one image.
+
+    vectors: unit vectors [views, size]. boxes: [views, 4] x, y, width, height at full resolution.
+    width, height: of the image at full resolution. warning: why it may not be histology, or None.
+    """
+
+    vectors: Matrix
+    boxes: NDArray[np.int64]
+    width: int
+    height: int
+    warning: str | None
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+
+def look(
+    slide: Slide,
+    model: ImageModel,
+    *,
+    budget: int | None = None,
+    seed: int = 0,
+    windows: bool = False,
+) -> Views:
+    """Every patch of tissue through the model: 512 pixels at 20× of a slide, 512 pixels as they are of a region.
+
+    A slide must state its resolution. `budget` patches are drawn by `seed` where there are more. `windows`: each
+    patch through a window of 224 pixels, stride 224 (PathGLS), instead of shrunk to what the model reads. Raises
+    `NoTissue` where nothing is stained.
+    """
+    mpp = MPP if slide.whole or slide.known_mpp is not None else None
+    if mpp is not None and slide.mpp > 1.2 * mpp:
+        # A coarser scan is looked at as it is: detail that was not scanned cannot be had.
+        mpp = slide.mpp
+    plan = patches(slide, SIZE, mpp, budget=budget, seed=seed)
+    vectors, boxes = [], []
+    with _bar(len(plan), slide.path.name) as advance:
+        for batch in _batches(_views(plan, windows, advance)):
+            vectors.append(model.embed_images([view.pixels for view in batch]))
+            boxes += [view.box for view in batch]
+    width, height = slide.dimensions
+    if not slide.whole and len(plan) > 1 and max(width, height) <= WHOLE_MOST:
+        vectors.append(model.embed_images([slide.read(0, 0, width, height)]))
+        boxes.append((0, 0, width, height))
+    return Views(np.concatenate(vectors), np.array(boxes, np.int64), width, height, why_not_histology(slide))
+
+
+def _views(plan: Iterable[Patch], windows: bool, advance: Any) -> Iterator[Patch]:
+    for patch in plan:
+        advance()
+        if windows:
+            yield from patch.windows()
+        else:
+            yield patch
+
+
+def _batches(views: Iterator[Patch]) -> Iterator[list[Patch]]:
+    batch: list[Patch] = []
+    for view in views:
+        batch.append(view)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _bar(total: int, name: str) -> Any:
+    """A context that gives a function to call once a patch; a bar on a terminal, silence in a pipe."""
+    if total < SHOWN_FROM or not sys.stderr.isatty():
+        return nullcontext(lambda: None)
+    return _Bar(total, name)
+
+
+class _Bar:
+    def __init__(self, total: int, name: str) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        self.progress = Progress(console=Console(stderr=True), transient=True)
+        self.task = self.progress.add_task(f"patches of {name}", total=total)
+
+    def __enter__(self) -> Any:
+        self.progress.start()
+        return lambda: self.progress.advance(self.task)
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
