@@ -223,8 +223,15 @@ def train(
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the scores and the report page.")] = Path("demo-out"),
+    trust: Annotated[bool, typer.Option("--trust", help="Trust of made-up reports about drawn pictures.")] = False,
 ) -> None:
     """Score the bundled examples and write a report page."""
+    if trust:
+        from medassay.engine.trust_commands import trust as run_trust
+        from medassay.examples.trust_demo import write_trust_example
+
+        cases = write_trust_example(out)
+        run_trust(str(cases), out=out / "trust-scores.csv", report=out / "trust.html", evidence=out / "trust.jsonl")
     from medassay.examples import run_demo
 
     raise typer.Exit(run_demo(out))

@@ -47,7 +47,8 @@ def draw_tissue(kind: Kind, size: int = 448, seed: int = 0) -> Pixels:
             haematoxylin[inside] *= 0.1
     density = haematoxylin[..., None] * _HAEMATOXYLIN + np.maximum(eosin, 0.0)[..., None] * _EOSIN
     density += random.normal(0, 0.02, density.shape)
-    return np.clip(_LIGHT * np.exp(-density), 0, 255).astype(np.uint8)
+    pixels: Pixels = np.clip(_LIGHT * np.exp(-density), 0, 255).astype(np.uint8)
+    return pixels
 
 
 def _places(size: int, step: int, random: np.random.Generator) -> list[tuple[float, float]]:
