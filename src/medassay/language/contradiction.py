@@ -41,8 +41,8 @@ _SHARE = 10.0
 class Verdict:
     """What the comparison of two statements found.
 
-    label: entailment or contradiction. kind: marker, number, stage, grade, margin, node, side, assertion,
-    opposition or profile. premise, hypothesis: the characters [start, end) of either text that met.
+    label: entailment or contradiction. kind: marker, number, stage, grade, gleason, margin, node, site status,
+    side, site, assertion, profile, or a kind of oppositions.tsv (focality, invasion, necrosis …). premise, hypothesis: the characters [start, end) of either text that met.
     weight: how sure the rule is, 0–1.
     """
 
@@ -62,62 +62,9 @@ def compare(premise: Report, hypothesis: Report, *, strict: bool = False) -> lis
     found = [verdict for rule in _RULES for verdict in rule(premise, hypothesis)]
     if not strict:
         return found
-    return [v for v in found if v.label == ENTAILS or _surely_one(v, premise, hypothesis)]
+    from medassay.language.sameness import surely_one
 
-
-_PART = re.compile(r"\b(?:lymph )?nod(?:es?|al)\b|\bmargins?\b", re.I)
-_LIMITED = re.compile(r"\b(?:most|majority|remaining|other|some|focal\w*|additional|another|largest|smallest|separate|second)\b", re.I)
-
-
-def _surely_one(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
-    """Whether a contradiction inside one report is surely about one lesion, site and measured thing."""
-    one, other = premise.text, hypothesis.text
-    if verdict.kind in ("marker", "margin", "node", "grade", "gleason", "site status"):
-        return True
-    if verdict.kind == "number":
-        here = next((q for q in quantities(one) if (q.start, q.end) == verdict.premise), None)
-        there = next((q for q in quantities(other) if (q.start, q.end) == verdict.hypothesis), None)
-        if here is None or there is None or _LIMITED.search(one) or _LIMITED.search(other):
-            return False
-        if here.aspect == there.aspect == "extent":
-            return True
-        union = here.subject | there.subject
-        return len(here.subject & there.subject) >= 0.6 * len(union) and here.dimension != "number"
-    if verdict.kind == "stage":
-        return _not_lower(verdict, premise, hypothesis)
-    if verdict.kind in ("assertion", "opposition"):
-        if _LIMITED.search(one) or _LIMITED.search(other):
-            return False
-        parts = [_PART.search(text) is not None for text in (one, other)]
-        return parts[0] == parts[1] or not _general_denial(verdict, premise, hypothesis)
-    return verdict.kind == "profile" and verdict.weight >= 0.85 and _clashes(premise, hypothesis)
-
-
-def _general_denial(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
-    """Whether what is denied is tumour as such, not a finding."""
-    words_ = premise.text[slice(*verdict.premise)] + " " + hypothesis.text[slice(*verdict.hypothesis)]
-    return bool(re.search(r"malignan|tumou?r|carcinoma|cancer|neoplas|sarcoma|melanoma|lymphoma|atypia", words_, re.I))
-
-
-def _not_lower(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
-    """Two stated categories, or a stated one below what the numbers demand: other findings only raise it."""
-    here, there = stated(premise.text), stated(hypothesis.text)
-    if here.keys() & there.keys():
-        return not premise.text[: verdict.premise[0]].rstrip().endswith(("y", "r"))
-    for follows, named in ((derived(premise.text), there), (derived(hypothesis.text), here)):
-        for scheme in follows.keys() & named.keys():
-            if scheme != "t" or named[scheme][0] < follows[scheme][0]:
-                return True
-    return False
-
-
-def _clashes(premise: Report, hypothesis: Report) -> bool:
-    """At least two stains or findings that speak against the diagnosis."""
-    profile = knowledge.named(hypothesis.text)
-    if profile is None:
-        return False
-    own = knowledge.fit(knowledge.read_findings(premise.text), profile)
-    return own.conflicts + own.foreign >= 2
+    return [v for v in found if v.label == ENTAILS or surely_one(v, premise, hypothesis)]
 
 
 def settle(verdicts: list[Verdict]) -> Verdict | None:
@@ -180,6 +127,8 @@ def _stages(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
     here, there = stated(premise.text), stated(hypothesis.text)
     for left, right in ((here, there), (derived(premise.text), there), (here, derived(hypothesis.text))):
         for scheme in left.keys() & right.keys():
+            if scheme == "nottingham" and left is here and right is there:
+                continue  # grades are compared by their own rule
             (category, *span), (other, *other_span) = left[scheme], right[scheme]
             fits = agree(category, other)
             if fits is None and left is here and right is not there:
@@ -199,7 +148,11 @@ def _grades(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
         grade = normalise_grade(entity.text) if entity.type == "grade" else None
         if grade is None or grade.system in _VAGUE:
             continue
-        met = [(compare_grades(other, grade), e) for e, other in left if other.system not in _VAGUE]
+        met = [
+            (compare_grades(other, grade), e)
+            for e, other in left
+            if other.system not in _VAGUE and (other.system == "nuclear_grade") == (grade.system == "nuclear_grade")
+        ]
         met = [(found, e) for found, e in met if found != "unrelated"]
         if not met or "neuroendocrine" in premise.text.lower():
             continue
@@ -261,6 +214,7 @@ def _gleason(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
                 return
 
 
+_PART = re.compile(r"\b(?:lymph )?nod(?:es?|al)\b|\bmargins?\b", re.I)
 _NORMAL = re.compile(
     r"\b(?:unremarkable|normal|benign|no (?:significant )?(?:histologic\w* |pathologic\w* )?(?:change|abnormalit\w+|diagnosis)|"
     r"uninvolved|not involved|free (?:of|from) (?:\w+ )?(?:tumou?r|carcinoma|malignan\w+|neoplas\w+|disease)|negative(?: for \w+)?|"
@@ -385,7 +339,7 @@ def opposing_sides(text: str) -> frozenset[str]:
 
 def _exclusions(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
     """Statements that exclude one another: unifocal and three foci, purely in situ and invasive."""
-    for _, first, second, about in _oppositions():
+    for kind, first, second, about in _oppositions():
         for one, other in ((first, second), (second, first)):
             a, b = one.search(premise.text), other.search(hypothesis.text)
             if a is None or b is None or other.search(premise.text) or one.search(hypothesis.text):
@@ -394,7 +348,7 @@ def _exclusions(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
                 continue
             if _denied(premise.text, a.span()) or _denied(hypothesis.text, b.span()):
                 continue
-            yield Verdict(CONTRADICTS, "opposition", a.span(), b.span(), 0.7)
+            yield Verdict(CONTRADICTS, kind, a.span(), b.span(), 0.7)
 
 
 def _share(about: re.Pattern[str], left: str, right: str) -> bool:
@@ -485,14 +439,20 @@ def _meets(a: Entity, b: Entity) -> float:
     if a.concept.id == b.concept.id and not any(general) and left & right:
         return 1.0
     for narrow, broad, broad_general in ((a, b, general[1]), (b, a, general[0])):
-        if broad.assertion != "absent" or narrow.assertion == "absent":
+        if broad.assertion != "absent" or narrow.assertion == "absent" or _stems(broad.text) <= _BARE:
             continue
         if broad.concept is not None and narrow.concept is not None:
             if broad_general and narrow.type == "diagnosis":
-                return 0.8 if behaviour(narrow.concept) == "malignant" else 0.0
+                spread = broad.concept.id == _METASTASIS and "metasta" not in narrow.text.lower()
+                return 0.8 if behaviour(narrow.concept) == "malignant" and not spread else 0.0
             if broad.concept.id in ancestors(narrow.concept):
                 return 0.9
     return 0.0
+
+
+_BARE = frozenset({"invasio", "involve", "extensi", "invade", "vascula", "major", "tumor", "neoplas"})
+"""Words whose denial needs the place that they leave out: no invasion of the capsule denies no vascular invasion."""
+_METASTASIS = "MONDO:0024883"
 
 
 @lru_cache(maxsize=50_000)

@@ -61,7 +61,7 @@ _COUNTED = re.compile(
     r"glomeruli|masses|mass)\b",
     re.I,
 )
-_CLAUSE = re.compile(r"[;:.](?=\s|$)|,\s|\n|\b(?:but|whereas|while|although|with|and)\b", re.I)
+_CLAUSE = re.compile(r"[;.](?=\s|$)|,\s|\n|\b(?:but|whereas|while|although|with|and)\b", re.I)
 _ASPECTS = (
     ("extent", re.compile(r"tumou?r volume|volume occupied|occup\w+|\d ?% of (?:the )?(?:tissue|cores?|specimen|biopsy|gland)", re.I)),
     ("distance", re.compile(r"\bfrom\b|clearance|away|clear by|margins? (?:of )?(?:is |at )?\d|closest|nearest", re.I)),

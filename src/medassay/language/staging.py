@@ -23,10 +23,17 @@ _NET = re.compile(r"\bNET,? ?(?:WHO )?G(?:rade )?(?P<v>[123])\b|\bG(?:rade )?(?P
 _FIGO_GRADE = re.compile(r"\bFIGO (?:grade )(?P<v>[123])\b", re.I)
 _BUDDING = re.compile(r"\bBd(?P<v>[123])\b")
 _WHO = re.compile(r"meningioma\b.*?\bgrade (?P<v>[123])\b", re.I)
+_HISTOLOGIC = re.compile(
+    r"(?<!nuclear )\b(?:nottingham |histologic(?:al)? |overall |combined )?grade:? (?P<v>[123]|I{1,3})\b(?! \(?of 4)", re.I
+)
 _STATED = {
     "t": (_T, "T"), "figo": (_FIGO, ""), "figo_grade": (_FIGO_GRADE, "G"), "budding": (_BUDDING, "Bd"),
     "meningioma": (_WHO, "grade "),
+    "nottingham": (_HISTOLOGIC, "G"),
 }  # fmt: skip
+
+
+_ROMAN = {"I": "1", "II": "2", "III": "3"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,8 @@ def stated(text: str) -> dict[str, tuple[str, int, int]]:
     for scheme, (pattern, prefix) in _STATED.items():
         match = pattern.search(text)
         if match:
-            found[scheme] = (prefix + match["v"], match.start(), match.end())
+            value = _ROMAN.get(match["v"].upper(), match["v"]) if scheme == "nottingham" else match["v"]
+            found[scheme] = (prefix + value, match.start(), match.end())
     if match := _N.search(text):
         found["n"] = ("N" + match["v"], match.start(), match.end())
     if match := _NET.search(text):
@@ -86,10 +94,28 @@ def derived(text: str) -> dict[str, tuple[str, int, int]]:
         if at is not None:
             found.setdefault(rule.scheme, set()).add((rule.category, *at))
     made = {}
+    if (summed := _nottingham(text)) is not None:
+        made["nottingham"] = summed
     for scheme, candidates in found.items():
         if len({category for category, _, _ in candidates}) == 1:
             made[scheme] = min(candidates, key=lambda one: one[1])
     return made
+
+
+_COMPONENT = re.compile(
+    r"(?:tubules?(?: formation)?|tubular formation|gland(?:ular)? (?:formation|differentiation)|nuclear (?:grade|pleomorphism|score)|"
+    r"nuclei|mitos[ei]s|mitotic (?:count|score|rate|activity))\s*(?:score)?\s*[:=]?\s*(?P<v>[123])(?:\s*/\s*3)?(?![\d.])",
+    re.I,
+)
+
+
+def _nottingham(text: str) -> tuple[str, int, int] | None:
+    """The histologic grade that the three components of the Nottingham score add up to: 3–5, 6–7, 8–9."""
+    parts = list(_COMPONENT.finditer(text))
+    if len(parts) != 3:
+        return None
+    total = sum(int(match["v"]) for match in parts)
+    return f"G{1 if total <= 5 else 2 if total <= 7 else 3}", parts[0].start(), parts[-1].end()
 
 
 def _holds(text: str, rule: _Rule) -> tuple[int, int] | None:

@@ -18,7 +18,7 @@ from medassay.language.contradiction import gleason_patterns, opposing_sides, si
 from medassay.language.grades import normalise_grade
 from medassay.language.graph import Report
 from medassay.language.quantities import quantities
-from medassay.language.sections import section_at, specimens
+from medassay.language.sections import Section, Specimen, section_at, specimens
 from medassay.language.sentences import sentences
 from medassay.language.staging import stated
 from medassay.language.stains import read_stains
@@ -58,8 +58,18 @@ def statements(report: Report) -> list[Statement]:
     """The statements of a report, in text order; clauses without content are left out."""
     parts = specimens(report.text)
     heads = report.sections()
+    made = _made(report, list(_clauses(report.text)), parts, heads)
+    if len(made) > 1:
+        return made
+    # A report of one line: its items are the statements.
+    return _made(report, list(_items(report.text)), parts, heads)
+
+
+def _made(
+    report: Report, spans: list[tuple[int, int]], parts: list[Specimen], heads: list[Section]
+) -> list[Statement]:
     made = []
-    for start, end in _clauses(report.text):
+    for start, end in spans:
         text = report.text[start:end]
         entities = tuple(
             replace(e, start=e.start - start, end=e.end - start)
@@ -85,6 +95,22 @@ def _clauses(text: str) -> Iterator[tuple[int, int]]:
             if match.start() - start >= 12:
                 yield start, match.start()
                 start = match.end()
+        if last > start:
+            yield start, last
+
+
+_ITEM = re.compile(r",\s+|;\s+|\s(?=\()|\.\s+")
+
+
+def _items(text: str) -> Iterator[tuple[int, int]]:
+    """The items of a line, as between commas and before brackets."""
+    for first, last in sentences(text):
+        start = first
+        for match in _ITEM.finditer(text, first, last):
+            if text.count("(", start, match.start()) > text.count(")", start, match.start()):
+                continue
+            yield start, match.start()
+            start = match.end()
         if last > start:
             yield start, last
 
@@ -127,8 +153,31 @@ class Pair:
     kind: str
 
 
+FEW = 3
+"""Pairs below which a report's statements are also held to its diagnosis, whatever they speak of."""
+
+
 def pairs(found: list[Statement]) -> list[Pair]:
-    """The pairs of statements that speak of the same thing, descriptions before the diagnoses they are held to."""
+    """The pairs of statements that speak of the same thing, descriptions before the diagnoses they are held to.
+
+    Where these are few, every other statement is paired with the diagnosis as well (kind `conclusion`).
+    """
+    made = _alike(found)
+    if len(made) >= FEW:
+        return made
+    concluding = [i for i, one in enumerate(found) if "diagnosis" in one.topics and not one.past]
+    if not concluding:
+        concluding = [i for i, one in enumerate(found) if any(e.type == "diagnosis" for e in one.report.entities)]
+    taken = {(pair.premise, pair.hypothesis) for pair in made}
+    for i, one in enumerate(found):
+        for j in concluding[:1]:
+            apart = one.specimen and found[j].specimen and one.specimen != found[j].specimen
+            if i != j and not one.past and not apart and not {(i, j), (j, i)} & taken and len(made) < FEW:
+                made.append(Pair(i, j, "conclusion"))
+    return made
+
+
+def _alike(found: list[Statement]) -> list[Pair]:
     made = []
     for i, one in enumerate(found):
         for j in range(i + 1, len(found)):

@@ -56,8 +56,9 @@ _OF = re.compile(
 _NUMBERS = {w: i for i, w in enumerate("no one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split())} | {"none": 0}  # noqa: SIM905, E501
 _EVERY = re.compile(r"\ball\b|\bevery\b|\bany\b|\bno (?:lymph )?nod|\bboth\b|\bmargins\b|\bnodes (?:are|were)\b|\bnone\b|\bR0\b|node-negative", re.I)
 _FREE_AFTER = re.compile(r"\b(?:free|negative|benign|uninvolved|tumou?r-free)\b", re.I)
-_SOME = re.compile(r"\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten|one|most|majority of|remaining|other|others)\s+(?:\w+ ){0,3}(?:lymph )?nodes?\b", re.I)
-_WHOLE = re.compile(r"\ball\b|\bevery\b|\bno\b|\bnone\b", re.I)
+_SOME = re.compile(r"\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten|one|a|these|those|this|that|most|majority of|remaining|other|others)\s+(?:\w+ ){0,3}(?:lymph )?nodes?\b|#\s?\d", re.I)
+_ONE = re.compile(r"\bnode (?:is|was|shows?|showed)\b", re.I)
+_WHOLE = re.compile(r"\ball\b|\bevery\b|\bnone\b|\bno (?:\w+ ){0,2}(?:lymph )?nod", re.I)
 _N0 = re.compile(r"\by?p?N0\b(?!\s?\(i\+|\s?\(mol)")
 _N_POSITIVE = re.compile(r"\by?p?N[123](?:[ab]|mi)?\b")
 
@@ -76,7 +77,7 @@ def read_status(text: str) -> tuple[Status, ...]:
     for end, after in ends:
         clause = text[start:end]
         if clause.strip():
-            made = _read(clause, start, subject)
+            made = _read(clause, start, "" if _ANEW.match(clause) else subject)
             found += made
             topic = _topic(clause)
             subject = topic or (subject if not clause.strip().endswith(".") else "")
@@ -100,7 +101,15 @@ def _read(clause: str, offset: int, subject: str) -> list[Status]:
     topic = topics[0] if topics else subject
     if not topic:
         return _by_stage(clause, offset)
+    if _DISTANT.search(clause):
+        return []
     names = frozenset(value for value, pattern in _words()[f"{topic}_name"] if pattern.search(clause))
+    names |= frozenset(
+        name
+        for match in _QUALIFIED[topic].finditer(clause)
+        for word in match[1].lower().split(" and ")
+        if (name := word.strip()) and name not in _PLAIN and not any(p.search(name) for _, p in _words()[f"{topic}_name"])
+    )
     count = _OF.search(clause) if topic == "node" else None
     if count is not None:
         positive = float(_value(count["v"]))
@@ -110,17 +119,35 @@ def _read(clause: str, offset: int, subject: str) -> list[Status]:
                 positive = total - positive
             every = positive == 0
             return [Status(topic, names, every, positive > 0, offset, offset + len(clause), positive, total)]
+    if topic == "margin" and _OTHERS.search(clause):
+        return []
     involved = _verdict(clause, topic)
     if involved is False and "radial" in names and _within(clause, _RADIAL):
         involved = True
     if involved is None:
         return _by_stage(clause, offset)
     every = bool(_EVERY.search(clause)) and not names
-    if involved is False and _SOME.search(clause) and not _WHOLE.search(clause):
+    single = not names and topic == "node" and _ONE.search(clause)
+    if involved is False and (single or _SOME.search(clause)) and not _WHOLE.search(clause):
         return []  # some are free: the others may or may not be
     return [Status(topic, names, every, involved, offset, offset + len(clause))]
 
 
+_OTHERS = re.compile(r"\b(?:other|remaining|rest of|most)\b", re.I)
+_DISTANT = re.compile(r"\bdistant\b", re.I)
+_QUALIFIED = {
+    "node": re.compile(r"\b([a-z][a-z-]+(?: and [a-z-]+)?) (?:lymph )?nodes?\b", re.I),
+    "margin": re.compile(r"\b([a-z][a-z-]+(?: and [a-z-]+)?) (?:resection |surgical |excision )?margins?\b", re.I),
+}
+_PLAIN = frozenset(
+    "the all surgical resection excision specimen tissue lymph regional examined resected sampled positive negative benign "
+    "involved free clear these those of no inked closest nearest any both each every one two three four five six seven eight "
+    "nine ten with and or final wide close tumor tumour cancer n1 n2 in reactive additional other evidence for nodal from total "
+    "metastatic to at identified submitted nodes node including separate individual single narrow uninvolved is are examined "
+    "tumor-free tumour-free safety an a soft between non its their his her involves involving involve".split()  # noqa: SIM905
+)
+"""Words before `node` or `margin` that do not tell which one."""
+_ANEW = re.compile(r"\s*and (?:the|there|no)\b", re.I)
 _COMMA = re.compile(r",\s(?:and\s)?|\sand\s")
 
 
@@ -188,7 +215,7 @@ def compare_status(premise: Status, hypothesis: Status) -> str:
     if premise.topic != hypothesis.topic:
         return "open"
     named = premise.names and hypothesis.names
-    if named and not premise.names & hypothesis.names:
+    if named and not (premise.names <= hypothesis.names or hypothesis.names <= premise.names):
         return "open"
     if premise.involved == hypothesis.involved:
         covers = premise.names == hypothesis.names or (premise.every and not premise.involved)
@@ -198,9 +225,7 @@ def compare_status(premise: Status, hypothesis: Status) -> str:
     free, there = (premise, hypothesis) if there_is(hypothesis) else (hypothesis, premise)
     if free.every or (free.names and free.names <= there.names | free.names and free.names & there.names):
         return "apart"
-    if not free.names and not there.names:
-        return "apart"
-    return "open"
+    return "apart" if not free.names and not there.names else "open"
 
 
 def there_is(status: Status) -> bool:
