@@ -94,9 +94,8 @@ class Generator:
         try:
             image = locate(case, self.images)
         except InputError as error:
-            reason = str(case.extra.get("image_error") or error)
             lacking = [column for column in ("candidate_stain", "candidate_attack") if not case.has(column)]
-            return replace(case, extra={**case.extra, **{f"{column}_error": reason for column in lacking}})
+            return replace(case, extra={**case.extra, **{f"{column}_error": str(error) for column in lacking}})
         extra: dict[str, Value] = dict(case.extra)
         candidate = case.candidate
         if not candidate.strip():

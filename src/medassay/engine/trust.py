@@ -50,6 +50,8 @@ IMAGES = frozenset(
 )
 """Names that are images in a folder given in place of a case file."""
 REPORTS = (".txt", ".md")
+_WARNINGS = 100
+"""Images that may not be histology, named at most."""
 SIDECARS = {".stain": "candidate_stain", ".attack": "candidate_attack"}
 """`slide1.stain.txt` beside `slide1.svs` holds the report about the perturbed image."""
 
@@ -66,6 +68,7 @@ class TrustJob(Job):
     histories: str = "histories-1"
     stained: Path | None = None
     routes: Counter[str] = field(default_factory=Counter)
+    warnings: list[str] = field(default_factory=list)
     generated: tuple[int, int] | None = None
     """Reports that the subject wrote in this run, and that a former run had kept."""
 
@@ -139,13 +142,12 @@ class TrustJob(Job):
         """The row with the place of its image, and whether that is a region or a slide (`level`)."""
         if row.case is None or not row.case.has("image"):
             return row
-        extra: dict[str, Value] = dict(row.case.extra)
         try:
             path = locate(row.case, self._folder)
-        except InputError as error:
-            # Without its image the rest of the row is judged all the same; the problem is named once, at the end.
-            extra["image_error"] = str(error).partition(", ")[2] or str(error)
-            return replace(row, case=replace(row.case, image=None, extra=extra))
+        except InputError:
+            # Without its image the rest of the row is judged all the same; `troubles` names it.
+            return row
+        extra: dict[str, Value] = dict(row.case.extra)
         extra.setdefault("level", level_of(path))
         return replace(row, case=replace(row.case, image=str(path), extra=extra))
 
@@ -170,6 +172,9 @@ class TrustJob(Job):
                     page.problem(problems[-1])
                 if self.strict:
                     raise InputError(f"{self.cases}, {problems[-1]}")
+            doubt = scored.scores["grounding"].evidence.get("warning") if "grounding" in scored.scores else None
+            if doubt and len(self.warnings) < _WARNINGS:
+                self.warnings.append(f"row {case.row}: {Path(str(case.image)).name} {doubt}")
             if self._stream is not None:
                 self._stream.write(json.dumps(evidence_of(scored), ensure_ascii=False) + "\n")
 
@@ -188,10 +193,12 @@ class TrustJob(Job):
 
 def troubles(case: Case) -> list[str]:
     """What is wrong with a row that has a case all the same: its image, or reports that failed."""
-    found = [str(case.extra["image_error"])] if case.extra.get("image_error") else []
+    found = []
+    if case.has("image") and not Path(str(case.image)).is_file():
+        found.append(f"column 'image': no such file {case.image}")
     for column in ("candidate", "candidate_stain", "candidate_attack"):
         reason = case.extra.get(f"{column}_error")
-        if reason and not any(str(reason) in one for one in found):
+        if reason and not (found and "column 'image'" in str(reason)):
             found.append(f"column '{column}': no report was written ({reason})")
     return found
 

@@ -101,6 +101,8 @@ def trust(
             say(f"{what} written to {path}")
     if job.generated is not None:
         say(f"reports: {job.generated[0]:,} written by the subject, {job.generated[1]:,} kept from before")
+    for warning in job.warnings[:8]:
+        say(f"warning: {cases}, {warning}")
     _say_problems(cases, outcome.problems)
     raise typer.Exit(1 if outcome.problems else 0)
 

@@ -61,7 +61,7 @@ class TrustPage(PageWriter):
     def _drawn(self, name: str, score: Score, case: Case) -> Score:
         more: dict[str, Any] = {}
         if name == "grounding" and case.image:
-            more = self._picture(Path(case.image))
+            more = {"image": Path(case.image).name, **self._picture(Path(case.image))}
         elif name == "stability":
             more = _reports(case)
         elif name == "trust" and "trust" not in score.evidence and ROUTE in score.labels:

@@ -25,7 +25,7 @@ const toUtf16 = (text) => {
 };
 
 const spanOf = (start, end) => Number.isInteger(start) && Number.isInteger(end) && end > start;
-const drawn = new Set(["matches", "entities", "links", "sentences", "reference", "image", "width", "height", "groundings", "picture", "contradictions", "stability", "reports", "partial", "trust"]);
+const drawn = new Set(["matches", "entities", "links", "sentences", "reference", "image", "width", "height", "groundings", "patches", "map", "warning", "picture", "pictureNote", "contradictions", "stability", "reports", "partial", "trust"]);
 
 /** Flat differences back to matches, neighbours on both sides joined into runs that read as phrases. */
 const runs = (flat, candidate, reference) => {
@@ -123,7 +123,7 @@ const readEvidence = (evidence, texts, types) => {
   }
   for (const one of Array.isArray(evidence.groundings) ? evidence.groundings : []) {
     kinds.add("groundings");
-    const value = typeof one?.calibrated === "number" ? one.calibrated : null;
+    const value = one?.assessable !== false && typeof one?.calibrated === "number" ? one.calibrated : null;
     const css = value == null ? "entity t7 plain" : value < 0.5 ? "entity t1 hedged" : "entity t2 matched";
     const span = put("candidate", { start: one?.start, end: one?.end, css, partners: [], cue: value == null ? "" : value.toFixed(2) });
     if (span) span.say = [quote("candidate", span), one.assertion, value == null ? `not assessable: ${one.why ?? "no reason given"}` : `grounding ${value.toFixed(2)} of 1`].filter(Boolean).join(" · ");

@@ -61,19 +61,20 @@ const slideBlock = (evidence) => {
   const show = (chosen) => {
     const some = chosen == null ? groundings : [groundings[chosen]];
     const cells = new Map();
-    for (const patch of [...some.flatMap(boxes), ...(chosen == null && Array.isArray(evidence.heat) ? evidence.heat : [])]) {
+    const map = chosen == null && Array.isArray(evidence.map) ? evidence.map.map(([x, y, wide, high, fit]) => ({ x, y, width: wide, height: high, similarity: fit })) : [];
+    for (const patch of map.length ? map : some.flatMap(boxes)) {
       const key = `${patch.x},${patch.y}`;
       if (!(cells.get(key)?.similarity >= patch.similarity)) cells.set(key, patch);
     }
     const values = [...cells.values()].map((patch) => patch.similarity);
     const [low, high] = [Math.min(...values), Math.max(...values)];
-    const heat = [...cells.values()].map((patch) => rect(patch, "heat", (0.15 + 0.5 * (high > low ? (patch.similarity - low) / (high - low) : 1)).toFixed(2)));
-    const best = some.filter((one) => boxes(one).length && one.calibrated != null).map((one) => boxes(one).reduce((a, b) => (b.similarity > a.similarity ? b : a)));
+    const heat = [...cells.values()].map((patch) => rect(patch, "heat", (0.6 * (high > low ? (patch.similarity - low) / (high - low) : 1)).toFixed(2)));
+    const best = some.filter((one) => boxes(one).length && (chosen != null || one.assessable !== false)).map((one) => boxes(one).reduce((a, b) => (b.similarity > a.similarity ? b : a)));
     layer.replaceChildren(...heat, ...best.flatMap((patch) => [rect(patch, "under"), rect(patch, "box")]));
   };
   let chosen = null;
   const buttons = groundings.map((one, i) => {
-    const value = typeof one.calibrated === "number" ? one.calibrated : null;
+    const value = one.assessable !== false && typeof one.calibrated === "number" ? one.calibrated : null;
     const fill = make("span");
     fill.style.width = `${Math.min(1, Math.max(0, value ?? 0)) * 100}%`;
     return make("button", { type: "button", "aria-pressed": "false", disabled: !boxes(one).length, onclick: () => {
@@ -82,14 +83,14 @@ const slideBlock = (evidence) => {
       show(chosen);
     } }, make("span", {}, one.text ?? "", one.assertion && one.assertion !== "present" ? make("small", {}, ` ${one.assertion}`) : ""),
     make("b", {}, value == null ? "" : two(value)),
-    value == null ? make("span", { class: "off" }, `not assessable: ${one.why ?? "no reason given"}`) : make("span", { class: "bar", "aria-hidden": "true" }, fill),
+    value == null ? make("span", { class: "off" }, `not assessed: ${one.why ?? "no reason given"}`) : make("span", { class: "bar", "aria-hidden": "true" }, fill),
     typeof one.similarity === "number" ? make("small", {}, `similarity ${two(one.similarity)}`) : "");
   });
   show(null);
   const heatBox = make("input", { type: "checkbox", checked: true, onchange: (event) => stage.classList.toggle("no-heat", !event.target.checked) });
-  return make("div", { class: "trust-block" }, make("h4", {}, "Where it was looked for"),
+  return make("div", { class: "trust-block" }, make("h4", {}, "Where it was looked for"), evidence.warning ? make("p", { class: "note" }, `Warning: ${evidence.warning}`) : "",
     make("div", { class: "slide" }, stage ? make("div", {}, stage, make("div", { class: "slide-tools" }, make("label", {}, heatBox, " heat map"),
-      make("span", {}, "Frames: the best patch of an entity. Yellow: the stronger, the more similar."))) : make("p", { class: "note" }, evidence.pictureNote ?? "No picture is carried for this case."),
+      make("span", {}, "Frames: the best patch of an entity. Yellow: the stronger, the better a patch fits."))) : make("p", { class: "note" }, evidence.pictureNote ?? "No picture is carried for this case."),
     buttons.length ? make("ul", { class: "found" }, buttons.map((button) => make("li", {}, button))) : make("p", { class: "note" }, "No entity was assessed.")));
 };
 
