@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from medassay.errors import MedassayError
 from medassay.language.finders import finder
-from medassay.language.mentions import medical_words, mentions
+from medassay.language.mentions import medical_words, mentions, names_of
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,21 @@ def test_mentions(text: str, found: list[str]) -> None:
 def test_a_mention_has_its_concept() -> None:
     [mention] = mentions("hepatocellular carcinoma")
     assert mention.id == "MONDO:0007256"
-    assert mentions("nausea")[0].name == "nausea"
+    assert mentions("nauseated")[0].id == "HP:0002018"
+    assert [one.id for one in mentions("On Lipitor; her mother smoked.")] == [
+        "DRUG:atorvastatin",
+        "KIN:mother",
+        "SOCIAL:smoking",
+    ]
+
+
+def test_kin_and_ways_of_life_are_no_medical_words() -> None:
+    assert medical_words("Her mother smoked.") == []
+
+
+def test_a_terminology_of_ones_own() -> None:
+    names = names_of({"ague": 0, "fever rose": 1}, ["X:1", "X:2"], ["ague", "rose fever"])
+    assert [(one.id, one.start) for one in mentions("Ague, then rose fever.", names)] == [("X:1", 0), ("X:2", 11)]
 
 
 @given(st.text(alphabet="aApbt' .,;-\n()αé0cancertumoleftkidney", max_size=80))

