@@ -169,7 +169,8 @@ def test_perturb_writes_what_is_needed_elsewhere(tmp_path: Path, images: Path, m
     assert ran.code == 1
     assert "row 4" in ran.err and "row 5" in ran.err and "gone.png" in ran.err
     made = read(out / "cases.csv")
-    assert [row["id"] for row in made] == ["t0", "t1"]
+    assert [row["id"] for row in made] == ["t0", "t1", "blank"]  # a blank tile can still be shown under a false history
+    assert made[2]["image_stain"] == "" and "too few to tell the stains" in made[2]["candidate_stain_error"]
     assert all(row["candidate_stain"] == row["candidate_attack"] == "" for row in made)
     assert made[0]["note"] == "'=1+1"
     assert (out / made[0]["image"]).resolve() == (images / "t0.png").resolve()

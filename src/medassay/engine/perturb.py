@@ -25,7 +25,8 @@ from medassay.errors import InputError
 from medassay.metrics.histories import choose
 from medassay.metrics.subject import Prompts, read_prompts
 from medassay.outputs import guard
-from medassay.slides.perturb import perturb_images
+from medassay.slides import open_image
+from medassay.slides.perturb import locate, perturb_images
 
 COLUMNS = ("id", "system", "image", "image_stain", "candidate", "candidate_stain", "candidate_attack", "attack_history")
 
@@ -94,7 +95,7 @@ class Perturbing:
     def _one(
         self, case: Case, prompts: Prompts, problems: list[str]
     ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-        """The row and the prompts of one case; nothing where its image cannot be perturbed."""
+        """The row and the prompts of one case; nothing where its image cannot be opened."""
         copy = next(
             perturb_images(
                 [case],
@@ -108,9 +109,10 @@ class Perturbing:
             )
         )
         if copy.path is None:
-            text = copy.problem or "image: cannot be perturbed"
+            text = copy.problem or "cannot be perturbed"
             self._trouble(text if text.startswith("row ") else f"row {case.row}, column 'image': {text}", problems)
-            return None, None
+            if not self._opens(case):
+                return None, None
         if copy.warning and copy.warning not in self.warnings:
             self.warnings.append(copy.warning)
         try:
@@ -118,7 +120,7 @@ class Perturbing:
         except InputError as error:
             self._trouble(f"row {case.row}: {error}", problems)
             return None, None
-        stained = str(copy.path.relative_to(self.out))
+        stained = copy.path.relative_to(self.out).as_posix() if copy.path is not None else ""
         extra = {k: v for k, v in case.extra.items() if k not in COLUMNS}
         record = {
             "id": case.id,
@@ -129,6 +131,7 @@ class Perturbing:
             "candidate_stain": "",
             "candidate_attack": "",
             "attack_history": history.id,
+            **({"candidate_stain_error": copy.problem} if copy.problem else {}),
             **({"reference": case.reference} if case.references else {}),
             **extra,
         }
@@ -143,10 +146,16 @@ class Perturbing:
         }
         return record, asked
 
+    def _opens(self, case: Case) -> bool:
+        """Whether the image can at least be shown under a false history, though its stains cannot be perturbed."""
+        try:
+            with open_image(locate(case, self._folder), mpp=self.mpp):
+                return True
+        except InputError:
+            return False
+
     def _named(self, case: Case) -> str:
         """The image as the new case file names it: relative to the folder that this file lies in."""
-        from medassay.slides.perturb import locate
-
         return Path(os.path.relpath(locate(case, self._folder), self.out)).as_posix()
 
     def _write(
@@ -169,7 +178,7 @@ class Perturbing:
             "histories": self.histories,
             "cases": len(records),
             "problems": problems,
-            "images": {one["image_stain"]: _sha256(self.out / one["image_stain"]) for one in records},
+            "images": {name: _sha256(self.out / name) for one in records if (name := one["image_stain"])},
             "next": "have the model write about image_stain with prompt, and about image with prompt_attack; put the "
             "texts into candidate_stain and candidate_attack of cases.csv (empty: a failed generation), then "
             "medassay trust cases.csv",
