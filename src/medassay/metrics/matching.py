@@ -66,30 +66,28 @@ def unit(states: Matrix) -> Matrix:
 
 
 def match(candidates: Sequence[Encoded], reference: Encoded) -> list[Match]:
-    """All candidates of one reference."""
-    lengths = [len(one.states) for one in candidates]
-    ends = np.cumsum(lengths)
-    stacked = candidates[0].states if len(candidates) == 1 else np.concatenate([one.states for one in candidates])
-    width = len(reference.states)
-    precise = np.empty(len(stacked), np.float32)
-    recalled = np.full((len(candidates), width), -np.inf, np.float32)
+    """All candidates of one reference.
+
+    Pair by pair: products of stacked candidates are hardly faster, and their last bit depends on the stack.
+    """
+    return [_match(one, reference) for one in candidates]
+
+
+def _match(candidate: Encoded, reference: Encoded) -> Match:
+    length, width = len(candidate.states), len(reference.states)
+    precise = np.empty(length, np.float32)
+    recalled = np.full(width, -np.inf, np.float32)
     rows = max(1, CELLS // width)
-    for start in range(0, len(stacked), rows):
-        stop = min(start + rows, len(stacked))
-        similar = stacked[start:stop] @ reference.states.T
-        similar.max(axis=1, out=precise[start:stop])
-        for k in range(int(np.searchsorted(ends, start, "right")), len(candidates)):
-            first, last = max(int(ends[k]) - lengths[k], start), min(int(ends[k]), stop)
-            if first >= stop:
-                break
-            np.maximum(recalled[k], similar[first - start : last - start].max(axis=0), out=recalled[k])
-    found = []
-    for k, one in enumerate(candidates):
-        best = precise[int(ends[k]) - lengths[k] : int(ends[k])]
-        precision = float(one.weights @ best) / one.divisor
-        recall = float(reference.weights @ recalled[k]) / reference.divisor
-        found.append(Match(precision, recall, best, recalled[k]))
-    return found
+    for start in range(0, length, rows):
+        similar = candidate.states[start : start + rows] @ reference.states.T
+        similar.max(axis=1, out=precise[start : start + rows])
+        np.maximum(recalled, similar.max(axis=0), out=recalled)
+    return Match(
+        float(candidate.weights @ precise) / candidate.divisor,
+        float(reference.weights @ recalled) / reference.divisor,
+        precise,
+        recalled,
+    )
 
 
 def by_reference(cases: Sequence[Case]) -> Iterator[dict[str, list[int]]]:

@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
+from medassay.cores import cores
 from medassay.errors import ModelError
 from medassay.models.base import Matrix
 from medassay.models.tokens import CLS, SEP, Tokenizer, batches, pad
@@ -23,6 +25,9 @@ BUDGET = 1024
 """Padded tokens a batch: fills the cores and stays in their caches; larger batches were a quarter slower."""
 
 _CACHE_BYTES = 96 * 2**20
+_SETS: WeakSet[ModelSet] = WeakSet()
+_INHERITED: list[dict[str, Any]] = []
+"""Sessions of a parent process; kept, because closing one would wait for threads that are not here."""
 _REINSTALL = "pip install --force-reinstall medassay"
 
 
@@ -47,6 +52,7 @@ class ModelSet:
                 "install the matching medassay"
             )
         self.sessions: dict[str, Any] = {}
+        _SETS.add(self)
         self.hidden_cache: OrderedDict[tuple[int, ...], Matrix] = OrderedDict()
         self.hidden_bytes = 0
 
@@ -132,14 +138,31 @@ class ModelSet:
             self.hidden_bytes -= self.hidden_cache.popitem(last=False)[1].nbytes
 
 
+def _leave_sessions() -> None:
+    """In a forked process: a session's threads stayed behind, so its graph is opened anew on next use."""
+    for models in _SETS:
+        _INHERITED.append(models.sessions)
+        models.sessions = {}
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_sessions)
+
+
 def framed(ids: Sequence[int]) -> tuple[int, ...]:
     """Ids with the frame tokens around them."""
     return (CLS, *ids, SEP)
 
 
 def stack(states: Sequence[Matrix]) -> tuple[Matrix, Any]:
-    """States of several rows as one padded array, and its mask."""
-    width = max(len(one) for one in states)
+    """States of several rows as one padded array, and its mask.
+
+    A text's numbers must not depend, not even in the last bit, on what was read with it. So a row alone is
+    given twice (matrix products of one row take another path in ONNX Runtime) and the width is a multiple of
+    8 (sums over a tail of less are taken in another order).
+    """
+    states = [*states, *states] if len(states) == 1 else states
+    width = -(-max(len(one) for one in states) // 8) * 8
     hidden = np.zeros((len(states), width, states[0].shape[1]), np.float32)
     mask = np.zeros((len(states), width), np.int64)
     for i, one in enumerate(states):
@@ -153,7 +176,7 @@ def threads() -> int:
     asked = os.environ.get("MEDASSAY_THREADS", "")
     if asked.isdigit() and int(asked) > 0:
         return int(asked)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores()
 
 
 def open_session(path: Path) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import json
 import tomllib
 from collections.abc import Callable
@@ -77,6 +78,18 @@ def _from_file(path: Path, role: str) -> str:
 
 @lru_cache(maxsize=64)
 def _load(role: str, source: str) -> Any:
+    model = _open(role, source)
+    # A model travels to another process by name and is opened there: weights are never pickled.
+    model.loaded_from = (role, source)
+    copyreg.pickle(type(model), _by_name)
+    return model
+
+
+def _by_name(model: Any) -> tuple[Any, tuple[str, str]]:
+    return _load, model.loaded_from
+
+
+def _open(role: str, source: str) -> Any:
     folder = HOME if source == "embedded" else Path(source)
     if (folder / "manifest.json").is_file() or source == "embedded":
         return _embedded(role, model_set(folder))

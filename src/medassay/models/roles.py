@@ -168,7 +168,10 @@ class EmbeddedRelations:
                     if (head, tail) in self.pairs:
                         heads.append(base + i)
                         tails.append(base + j)
-        table = np.array(entities, np.int64)
+        # At least two of each: products of a single row differ in the last bit (see `stack`), and the graph
+        # wants at least one pair. What a dummy answers is never looked at.
+        table = np.array(entities if len(entities) > 1 else entities * 2, np.int64)
+        dummies = [0] * (2 - len(heads))
         feeds = {
             "hidden": hidden,
             "mask": mask,
@@ -176,9 +179,8 @@ class EmbeddedRelations:
             "row": table[:, 0],
             "first": table[:, 1],
             "last": table[:, 2],
-            # The graph wants at least one pair; a dummy's answer is never looked at.
-            "head": np.array(heads or [0], np.int64),
-            "tail": np.array(tails or [0], np.int64),
+            "head": np.array(heads + dummies, np.int64),
+            "tail": np.array(tails + dummies, np.int64),
         }
         related, asserted = self.models.run(self.settings["graph"], feeds)
         self._keep(windows, entities, heads, tails, related, asserted, spans, assertions, links)
