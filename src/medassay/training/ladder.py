@@ -98,25 +98,40 @@ def _by_reference(rows: Sequence[dict[str, str]]) -> list[LadderSet]:
     return made
 
 
-def _rule_error(text: str, chooser: random.Random, others: Sequence[str]) -> str | None:
-    """One error in `text` by rule; a statement may be lost, denied at another place, or taken from another text."""
+def _rule_error(text: str, chooser: random.Random, others: Sequence[str], rewordings: Sequence[str]) -> str | None:
+    """One error in `text` by rule.
+
+    A statement may be lost, taken from another text, or said again wrongly (in the words of a rewording or its
+    own) beside the right one; a number may be off by a digit; any other kind of change may be made in place.
+    """
     roll = chooser.random()
-    if roll < 0.12:
+    if roll < 0.10:
         return _without(text, chooser)
-    if roll < 0.24:
+    if roll < 0.20:
         return _with(text, chooser.choice(others), chooser) if others else None
     if roll < 0.32:
-        made = change(text, "contradiction", chooser.randrange(10**6))
-        return _moved(text, made, chooser) if isinstance(made, str) else None
-    if roll < 0.38:
+        return _beside(text, chooser.choice(rewordings or [text]), chooser)
+    if roll < 0.37:
         made = change(text, "invention", chooser.randrange(10**6))
         return _moved(text, made, chooser) if isinstance(made, str) else None
-    if roll < 0.5:
+    if roll < 0.48:
         return _digit(text, chooser)
-    for kind in chooser.sample(_ERRORS, len(_ERRORS)):
+    first = ["negation"] if roll < 0.62 else []
+    for kind in [*first, *chooser.sample(_ERRORS, len(_ERRORS))]:
         made = change(text, kind, chooser.randrange(10**6))
         if isinstance(made, str):
             return made
+    return None
+
+
+def _beside(text: str, rewording: str, chooser: random.Random) -> str | None:
+    """A statement of the rewording, made wrong, stands beside the right one: the text contradicts itself."""
+    parts = [rewording[a:b].strip() for a, b in sentences(rewording)]
+    for part in chooser.sample(parts, len(parts)):
+        for kind in ("negation", *chooser.sample(_ERRORS, len(_ERRORS))):
+            made = change(part, kind, chooser.randrange(10**6))
+            if isinstance(made, str):
+                return _placed(text, made, chooser)
     return None
 
 
@@ -154,10 +169,14 @@ def _without(text: str, chooser: random.Random) -> str | None:
     return f"{text[:a].rstrip()} {text[b:].lstrip()}".strip()
 
 
-def _harmless(text: str, chooser: random.Random) -> str | None:
-    """A harmless edit: form, abbreviations, order of sentences, a sentence said twice."""
+def _harmless(text: str, chooser: random.Random, rewordings: Sequence[str] = ()) -> str | None:
+    """A harmless edit: form, abbreviations, order of sentences, a sentence said twice (in other words too)."""
     roll = chooser.random()
     parts = [text[a:b].strip() for a, b in sentences(text)]
+    if roll > 0.8 and rewordings:
+        other = chooser.choice(rewordings)
+        again = [other[a:b].strip() for a, b in sentences(other)]
+        return _placed(text, chooser.choice(again), chooser) if again else None
     if roll < 0.25 and len(parts) > 1:
         chooser.shuffle(parts)
         return " ".join(parts)
@@ -198,15 +217,16 @@ def _of_set(one: LadderSet, company: Sequence[LadderSet], chooser: random.Random
                 add(Candidate(text, FLAWED, True))
             for text in one.edited_right:
                 add(Candidate(text, FAITHFUL, True))
-        for edit in (_harmless(reference, chooser), _harmless(reference, chooser)):
+        rewordings = [text for text in one.faithful if text != reference]
+        for edit in (_harmless(reference, chooser, rewordings), _harmless(reference, chooser, rewordings)):
             if edit and edit != reference:
                 add(Candidate(edit, FAITHFUL, True))
         for _ in range(2):
-            edit = _rule_error(reference, chooser, others)
+            edit = _rule_error(reference, chooser, others, rewordings)
             if edit and " ".join(edit.split()) != " ".join(reference.split()):
                 add(Candidate(edit, FLAWED, True))
-            base = chooser.choice([text for text in one.faithful if text != reference] or [reference])
-            edit = _rule_error(base, chooser, others)
+            base = chooser.choice(rewordings or [reference])
+            edit = _rule_error(base, chooser, others, [text for text in one.faithful if text != base])
             if edit and edit != base:
                 add(Candidate(edit, FLAWED, base == reference))
         if others:
@@ -236,7 +256,7 @@ def _joined(some: Sequence[LadderSet], company: Sequence[LadderSet], chooser: ra
         if not verbatim and some[at].wrong and chooser.random() < 0.7:
             parts[at] = chooser.choice(some[at].wrong)
         else:
-            text = _rule_error(parts[at], chooser, others)
+            text = _rule_error(parts[at], chooser, others, some[at].faithful)
             if text is None:
                 continue
             parts[at] = text

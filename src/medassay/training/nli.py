@@ -1,9 +1,10 @@
 """Material for the `nli` role: does a statement follow from another, contradict it, or neither?
 
-Three sources. Labelled pairs (CSV or JSONL: premise, hypothesis, label). *Direct* premises with hypotheses of
+Four sources. Labelled pairs (CSV or JSONL: premise, hypothesis, label). *Direct* premises with hypotheses of
 each label. *Profiles*: for a diagnosis, premises that decide it and vague ones that do not, what follows, what is
 excluded, what stays open; every premise meets every hypothesis of its profile, so that knowledge is learned from
-all sides and no hypothesis carries its label by itself.
+all sides and no hypothesis carries its label by itself. *Real sentences* changed by rule: an error in place
+contradicts, a rewording follows, another sentence of the same text is neither.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medassay.errors import InputError
+from medassay.language.sentences import sentences
+from medassay.study.changes import change
 from medassay.training.cross import PairItem, PairTexts
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -101,6 +104,33 @@ def _of_profile(
         for text in row.get(key, ()):
             # A typical feature is compatible with the diagnosis, no more: it does not decide it.
             yield NliPair(f"{text[:1].upper()}{text[1:]}.", name, 1 if label == 0 else 2, topic, 0.5)
+
+
+_DENIED = ("negation", "laterality", "grade", "measurement", "marker", "diagnosis", "site")
+
+
+def from_texts(texts: Sequence[str], seed: int, weight: float = 0.5) -> list[NliPair]:
+    """Pairs made by rule from the sentences of real texts, up to three a text."""
+    chooser = random.Random(seed)
+    pairs = []
+    for text in texts:
+        parts = [text[a:b].strip() for a, b in sentences(text)]
+        parts = [part for part in parts if 4 <= len(part.split()) <= 45]
+        if len(parts) < 2:
+            continue
+        one, other = chooser.sample(parts, 2)
+        for kind in chooser.sample(_DENIED, len(_DENIED)):
+            made = change(one, kind, chooser.randrange(10**6))
+            if isinstance(made, str):
+                pairs.append(NliPair(one, made, 2, "rule", weight))
+                break
+        for kind in chooser.sample(("synonym", "abbreviation"), 2):
+            made = change(one, kind, chooser.randrange(10**6))
+            if isinstance(made, str):
+                pairs.append(NliPair(one, made, 0, "rule", weight))
+                break
+        pairs.append(NliPair(one, other, 1, "rule", weight))
+    return pairs
 
 
 def nli_item(pair: NliPair, texts: PairTexts) -> PairItem:
