@@ -57,6 +57,12 @@ class Tokenizer:
 
         self.backend: Any = Backend.from_file(str(path))
 
+    @property
+    def frame(self) -> tuple[int, int]:
+        """The ids of [CLS] and [SEP]."""
+        cls, sep = self.backend.token_to_id("[CLS]"), self.backend.token_to_id("[SEP]")
+        return (CLS if cls is None else int(cls), SEP if sep is None else int(sep))
+
     def __call__(self, texts: Sequence[str]) -> list[Tokens]:
         """Tokens of each text, without frame tokens."""
         encoded = self.backend.encode_batch([encodable(text) for text in texts], add_special_tokens=False)

@@ -22,9 +22,11 @@ from onnx import helper, numpy_helper
 from torch import Tensor, nn
 
 from medassay.training.bert import SplitEncoder
+from medassay.training.cross import PairModel
 from medassay.training.expert import ExpertModel
 from medassay.training.ner import EntityModel
 from medassay.training.relations import RelationModel
+from medassay.training.seq2seq import LikelihoodModel
 
 OPSET = 17
 SMALLEST = 2048
@@ -68,6 +70,16 @@ class _Expert(nn.Module):
 
     def forward(self, hidden: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         return self.model.judge(self.model.encoder.upper(hidden, mask), mask)
+
+
+class _Pairs(nn.Module):
+    def __init__(self, model: PairModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
+        heads, flaws = self.model.judge(self.model.encoder.upper(hidden, mask), mask, list(self.model.heads))
+        return (*heads.values(), *(() if flaws is None else (flaws,)))
 
 
 def quantise(weights: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
@@ -191,6 +203,32 @@ def export_expert(model: ExpertModel, folder: Path) -> None:
     names = {"hidden": _TOKENS, "mask": _TOKENS}
     outputs = {"bins": {0: "rows"}, "verdict": {0: "rows"}}
     _graph(_Expert(model), _example(model.encoder.size), names, outputs, folder / "expert.onnx")
+
+
+def export_pairs(model: PairModel, folder: Path) -> list[str]:
+    """pairs.onnx: hidden (of the embedding layer), mask → each head's numbers [rows, size], flaws [rows, length].
+
+    Returns the names of the outputs in their order, which the manifest states.
+    """
+    names = {"hidden": _TOKENS, "mask": _TOKENS}
+    outputs: dict[str, dict[int, str]] = {name: {0: "rows"} for name in model.heads}
+    if model.flaw is not None:
+        outputs["flaws"] = _TOKENS
+    _graph(_Pairs(model), _example(model.encoder.size), names, outputs, folder / "pairs.onnx")
+    return list(outputs)
+
+
+def export_likelihood(model: LikelihoodModel, folder: Path) -> None:
+    """likelihood_reader.onnx: hidden, mask → memory; likelihood.onnx: memory and target pieces → their logs."""
+    hidden, mask = _example(model.reader.layers.layers[0].query.in_features)
+    names = {"hidden": _TOKENS, "mask": _TOKENS}
+    _graph(model.reader, (hidden, mask), names, {"memory": _TOKENS}, folder / "likelihood_reader.onnx")
+    source = torch.arange(14).view(2, 7)
+    given, wanted = torch.tensor([[1, 5, 6, 2], [1, 3, 4, 0]]), torch.tensor([[5, 6, 2, 8], [3, 4, 9, 0]])
+    target = {0: "rows", 1: "target"}
+    inputs = {"memory": _TOKENS, "mask": _TOKENS, "source": _TOKENS, "given": target, "wanted": target}
+    example = (hidden, mask, source, given, wanted)
+    _graph(model.writer, example, inputs, {"logs": target}, folder / "likelihood.onnx")
 
 
 def write_tokenizer(source: Path, folder: Path) -> None:

@@ -1,0 +1,126 @@
+"""The pair model of a model set: one cross-encoder that reads two texts together and answers several questions.
+
+Roles `nli` and `quality` are heads of it, so that a pair is read once for both. The layers are its own; the
+embedding tables are the trunk's (`tables.py`). Its answers are plain numbers before softmax or sigmoid.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from medassay.errors import ModelError
+from medassay.models.base import Matrix
+from medassay.models.graphs import BUDGET, ModelSet
+from medassay.models.pairs import join_pair
+from medassay.models.tables import Tables
+from medassay.models.tokens import Tokens, batches, pad
+
+FLAWS = "flaws"
+"""The output with one number a token; all others have a few numbers a pair."""
+
+IdPair = tuple[tuple[int, ...], tuple[int, ...]]
+
+_CACHED_PAIRS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class PairReading:
+    """What the model says of one pair, before softmax or sigmoid.
+
+    heads: the numbers of each head. flaws: a number for each token of the row, frame tokens included; empty
+    where the model has none. first, second: tokens of either text that were read; the row is
+    [CLS] first [SEP] second [SEP].
+    """
+
+    heads: dict[str, Matrix]
+    flaws: Matrix
+    first: int
+    second: int
+
+    def flaws_of(self, side: int) -> Matrix:
+        """The flaws of the first (0) or second (1) text's tokens."""
+        start = 1 if side == 0 else self.first + 2
+        return self.flaws[start : start + (self.second if side else self.first)]
+
+
+class PairsModel:
+    """Reads pairs: each distinct one once, in batches of like length and bounded size."""
+
+    def __init__(self, models: ModelSet, role: str) -> None:
+        self.models = models
+        settings = models.role(role)
+        self.graph = str(settings["graph"])
+        self.outputs: list[str] = list(settings["outputs"])
+        self.limit = int(settings["max_tokens"])
+        self.tables = Tables(models.file(str(settings["trunk"])))
+        self.cls, self.sep = models.tokenizer.frame
+        self.cache: OrderedDict[IdPair, PairReading] = OrderedDict()
+
+    @property
+    def room(self) -> int:
+        """Tokens of both texts together that are read; of longer pairs the tails are not."""
+        return self.limit - 3
+
+    def run(self, pairs: Sequence[tuple[str, str]], head: str) -> Matrix:
+        """One head's numbers, [pairs, size]."""
+        if head not in self.outputs or head == FLAWS:
+            known = ", ".join(name for name in self.outputs if name != FLAWS)
+            raise ModelError(f"{self.models.folder}: the pair model has no head '{head}'; it has {known}")
+        rows = [reading.heads[head] for reading in self.read(pairs)]
+        return np.stack(rows) if rows else np.zeros((0, 1), np.float32)
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """The tokens of each text, without frame tokens."""
+        return self.models.tokenizer(texts)
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[PairReading]:
+        """Everything the model says of each pair."""
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        ids = {text: tuple(one.ids) for text, one in zip(texts, self.tokens(texts))}
+        return self.read_ids([(ids[first], ids[second]) for first, second in pairs])
+
+    def read_ids(self, pairs: Sequence[IdPair]) -> list[PairReading]:
+        """The same for pairs of token ids, without frame tokens."""
+        fresh = [pair for pair in dict.fromkeys(pairs) if pair not in self.cache]
+        made = dict(zip(fresh, self._read(fresh)))
+        out = [made[pair] if pair in made else self.cache[pair] for pair in pairs]
+        self.cache.update(made)
+        while len(self.cache) > _CACHED_PAIRS:
+            self.cache.popitem(last=False)
+        return out
+
+    def _read(self, pairs: Sequence[IdPair]) -> list[PairReading]:
+        joined = [join_pair(first, second, self.cls, self.sep, self.limit) for first, second in pairs]
+        out: dict[int, PairReading] = {}
+        for batch in batches([len(row) for row, _ in joined], BUDGET):
+            rows = pad([joined[i][0] for i in batch])
+            sides = pad([joined[i][1] for i in batch])
+            mask = pad([[1] * len(joined[i][0]) for i in batch])
+            feeds = {"hidden": self.tables.embed(rows, sides), "mask": mask}
+            answers = dict(zip(self.outputs, self.models.run(self.graph, feeds), strict=True))
+            flaws = answers.pop(FLAWS, None)
+            for k, i in enumerate(batch):
+                row, side = joined[i]
+                first = side.count(0) - 2
+                heads = {name: values[k].copy() for name, values in answers.items()}
+                spots = flaws[k, : len(row)].copy() if flaws is not None else np.zeros(0, np.float32)
+                out[i] = PairReading(heads, spots, first, len(row) - first - 3)
+        return [out[i] for i in range(len(pairs))]
+
+
+@lru_cache(maxsize=32)
+def pairs_model(models: ModelSet, graph: str, role: str) -> PairsModel:
+    """The pair model of a set, opened once: roles of the same graph share it and its cache."""
+    return PairsModel(models, role)
+
+
+def open_pairs(models: ModelSet, role: str) -> PairsModel:
+    """The pair model behind a role, shared with the other roles that name the same graph."""
+    graph = str(models.role(role)["graph"])
+    first = next(name for name, one in models.manifest["roles"].items() if one.get("graph") == graph)
+    return pairs_model(models, graph, first)

@@ -1,0 +1,143 @@
+"""Weights read out of an ONNX file: the embedding tables that the trunk holds and other graphs share.
+
+The pair model starts from the same word table as the trunk and has nothing else in common with it. So that
+the table is stored once, it is read from the trunk's file here, looked up and normalised with NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from medassay.errors import ModelError
+from medassay.models.base import Matrix
+from medassay.models.tokens import Ids
+
+_GRAPH, _INITIALISER = 7, 5
+_DIMS, _TYPE, _NAME, _RAW = 1, 2, 8, 9
+_TYPES: dict[int, Any] = {1: np.float32, 3: np.int8}
+"""Field numbers and type codes of the ONNX format (onnx.proto: ModelProto, GraphProto, TensorProto)."""
+
+_EPSILON = 1e-12
+
+
+class Tables:
+    """The embedding layer of a trunk: word, place and side tables, summed and normalised."""
+
+    def __init__(self, path: Path) -> None:
+        found = initialisers(path)
+        try:
+            self.words, self.scales = found["embeddings.word.weight.int8"], found["embeddings.word.weight.scale"]
+            self.places = _table(found, "embeddings.place.weight")
+            self.sides = _table(found, "embeddings.side.weight")
+            self.gain, self.shift = found["embeddings.norm.weight"], found["embeddings.norm.bias"]
+        except KeyError as error:
+            raise ModelError(f"{path}: no table {error} in it; it is not a trunk of this version") from error
+
+    @property
+    def size(self) -> int:
+        """Numbers a token."""
+        return int(self.words.shape[1])
+
+    def word_vectors(self, ids: npt.ArrayLike) -> Matrix:
+        """The word table's rows alone, without place, side and norm."""
+        at = np.asarray(ids, np.int64)
+        vectors: Matrix = self.words[at].astype(np.float32) * self.scales[at][..., None]
+        return vectors
+
+    def embed(self, ids: Ids, sides: Ids) -> Matrix:
+        """Hidden states [rows, length, size] where the first layer begins."""
+        summed = self.word_vectors(ids) + self.places[: ids.shape[1]] + self.sides[sides]
+        summed -= summed.mean(-1, keepdims=True)
+        summed /= np.sqrt(np.square(summed).mean(-1, keepdims=True) + _EPSILON)
+        states: Matrix = summed * self.gain + self.shift
+        return states
+
+
+def _table(found: dict[str, npt.NDArray[Any]], name: str) -> Matrix:
+    """A table as float32, whether stored so or as int8 with a scale for each row."""
+    if name in found:
+        return found[name].astype(np.float32)
+    table: Matrix = found[f"{name}.int8"].astype(np.float32) * found[f"{name}.scale"][:, None]
+    return table
+
+
+def initialisers(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """The float32 and int8 tensors that an ONNX file stores, by name."""
+    content = memoryview(path.read_bytes())
+    made = {}
+    try:
+        for field, graph in _fields(content):
+            if field != _GRAPH:
+                continue
+            for part, tensor in _fields(graph):
+                if part == _INITIALISER:
+                    name, values = _tensor(tensor)
+                    if values is not None:
+                        made[name] = values
+    except (IndexError, ValueError, TypeError) as error:
+        raise ModelError(f"{path}: not an ONNX file ({error})") from error
+    return made
+
+
+def _tensor(content: memoryview) -> tuple[str, npt.NDArray[Any] | None]:
+    shape: list[int] = []
+    kind, name, raw = 0, "", memoryview(b"")
+    for field, value in _fields(content):
+        if field == _DIMS:
+            shape += [value] if isinstance(value, int) else _packed(value)
+        elif field == _TYPE:
+            kind = value
+        elif field == _NAME:
+            name = bytes(value).decode()
+        elif field == _RAW:
+            raw = value
+    if kind not in _TYPES:
+        return name, None
+    return name, np.frombuffer(raw, _TYPES[kind]).reshape(shape)
+
+
+def _fields(content: memoryview) -> Iterator[tuple[int, Any]]:
+    """(field number, value) of a protocol-buffer message: whole numbers, or the bytes of anything else."""
+    at = 0
+    while at < len(content):
+        key, at = _number(content, at)
+        wire = key & 7
+        if wire == 0:
+            value, at = _number(content, at)
+            yield key >> 3, value
+            continue
+        if wire == 2:
+            length, at = _number(content, at)
+        elif wire in (1, 5):
+            length = 8 if wire == 1 else 4
+        else:
+            raise ValueError(f"wire type {wire}")
+        if at + length > len(content):
+            raise ValueError("it ends early")
+        yield key >> 3, content[at : at + length]
+        at += length
+
+
+def _packed(content: memoryview) -> list[int]:
+    values, at = [], 0
+    while at < len(content):
+        value, at = _number(content, at)
+        values.append(value)
+    return values
+
+
+def _number(content: memoryview, at: int) -> tuple[int, int]:
+    """A whole number of seven bits a byte, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = content[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
