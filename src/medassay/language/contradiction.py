@@ -368,7 +368,7 @@ def _denied(text: str, at: tuple[int, int]) -> bool:
 def _assertions(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
     """One finding or diagnosis, present on one side and absent on the other."""
     left = _asserted(premise)
-    covered = _coverage(premise.text, hypothesis.text)
+    covered = coverage(premise.text, hypothesis.text)
     for entity in _asserted(hypothesis):
         for other in left:
             meeting = _meets(other, entity)
@@ -395,7 +395,7 @@ def _asserted(report: Report) -> list[Entity]:
     ]
 
 
-def _coverage(premise: str, hypothesis: str) -> float:
+def coverage(premise: str, hypothesis: str) -> float:
     """The share of the hypothesis's words that the premise has, 0–1."""
     needed = frozenset(words(hypothesis))
     return len(needed & frozenset(words(premise))) / len(needed) if needed else 0.0

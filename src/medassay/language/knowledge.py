@@ -60,10 +60,15 @@ class Fit:
 
 @dataclass(slots=True)
 class Findings:
-    """What a description says: words of each sentence with their places, and the stains."""
+    """What a description says.
+
+    sentences: the words of each sentence with their places. begun: for each sentence, where the first word with
+    each known beginning stands. stains: the result of each marker.
+    """
 
     text: str
     sentences: list[list[tuple[str, int, int]]] = field(default_factory=list)
+    begun: list[dict[str, tuple[int, int]]] = field(default_factory=list)
     stains: dict[str, Stain] = field(default_factory=dict)
 
 
@@ -125,9 +130,29 @@ def read_findings(text: str) -> Findings:
             lowered = text[start:end].lower()
         found.sentences.append([(plain(m[0]), start + m.start(), start + m.end()) for m in _WORD.finditer(lowered)])
         start = end
+    found.begun = [_beginnings(sentence) for sentence in found.sentences]
     for stain in read_stains(text):
         found.stains.setdefault(stain.marker, stain)
     return found
+
+
+@lru_cache(maxsize=1)
+def _vocabulary() -> frozenset[str]:
+    """Every beginning that a feature of a profile or a stage asks for."""
+    cells = [row[name] for row in read_tsv("profiles.tsv") for name in ("features", "foreign")]
+    cells += [row["phrase"] for row in read_tsv("stages.tsv")]
+    return frozenset(one for cell in cells for feature in _features(cell) for word in feature for one in word)
+
+
+def _beginnings(sentence: list[tuple[str, int, int]]) -> dict[str, tuple[int, int]]:
+    known = _vocabulary()
+    begun: dict[str, tuple[int, int]] = {}
+    for word, start, end in sentence:
+        for part in (word, *word.split("-")[1:]):
+            for length in range(1, len(part) + 1):
+                if part[:length] in known:
+                    begun.setdefault(part[:length], (start, end))
+    return begun
 
 
 def fit(findings: Findings, profile: Profile) -> Fit:
@@ -166,10 +191,10 @@ def _says(findings: Findings, marker: str, result: str) -> bool:
 
 def _match(findings: Findings, feature: Feature) -> tuple[int, int] | None:
     """Where a feature stands: from its first to its last word, in the first sentence that has them all."""
-    for sentence in findings.sentences:
+    for begun in findings.begun:
         places = []
         for alternatives in feature:
-            at = next(((a, b) for word, a, b in sentence if _begins(word, alternatives)), None)
+            at = next((begun[one] for one in alternatives if one in begun), None)
             if at is None:
                 break
             places.append(at)
@@ -178,17 +203,14 @@ def _match(findings: Findings, feature: Feature) -> tuple[int, int] | None:
     return None
 
 
-def _begins(word: str, alternatives: tuple[str, ...]) -> bool:
-    if word.startswith(alternatives):
-        return True
-    return "-" in word and any(part.startswith(alternatives) for part in word.split("-"))
-
-
 @lru_cache(maxsize=50_000)
 def _denied(text: str, at: tuple[int, int]) -> bool:
-    """Whether a finding is said to be absent."""
-    span = Span(at[0], at[1], "finding", 1.0)
-    return by_rule(text, [span])[0].assertion == "absent"
+    """Whether a finding is said to be absent, by a cue before it or close behind it."""
+    verdict = by_rule(text, [Span(at[0], at[1], "finding", 1.0)])[0]
+    if verdict.assertion != "absent" or verdict.cue is None:
+        return False
+    behind = text[at[1] : verdict.cue[0]]
+    return verdict.cue[0] < at[1] or (len(behind) <= 25 and "," not in behind)
 
 
 @lru_cache(maxsize=1)
@@ -242,6 +264,27 @@ def organs(text: str) -> frozenset[str]:
     return frozenset(found | {other for organ in found for other in kin[organ]})
 
 
+@lru_cache(maxsize=1)
+def _index() -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Profiles by the beginnings of the first word of each feature, and by their markers."""
+    by_word: dict[str, list[int]] = {}
+    by_marker: dict[str, list[int]] = {}
+    for number, profile in enumerate(profiles()):
+        for one in {one for feature in profile.features for one in feature[0]}:
+            by_word.setdefault(one, []).append(number)
+        for marker in profile.positive | profile.negative:
+            by_marker.setdefault(marker, []).append(number)
+    return by_word, by_marker
+
+
+def _candidates(findings: Findings) -> list[Profile]:
+    """The profiles for which anything in a description can speak."""
+    by_word, by_marker = _index()
+    found = {number for begun in findings.begun for one in begun for number in by_word.get(one, ())}
+    found |= {number for marker in findings.stains for number in by_marker.get(marker, ())}
+    return [profiles()[number] for number in sorted(found)]
+
+
 @lru_cache(maxsize=5_000)
 def ranking(text: str) -> tuple[tuple[float, Profile], ...]:
     """The diagnoses that a description fits best, by the balance of evidence, the best first; only those above 0.
@@ -251,7 +294,7 @@ def ranking(text: str) -> tuple[tuple[float, Profile], ...]:
     findings = read_findings(text)
     where = organs(text)
     scored = []
-    for profile in profiles():
+    for profile in _candidates(findings):
         balance = fit(findings, profile).balance
         if where and "any" not in profile.organs and not profile.organs & where:
             balance -= 2.0
