@@ -15,10 +15,10 @@ import numpy as np
 
 from medassay.errors import ModelError
 from medassay.models.base import Matrix
-from medassay.models.graphs import BUDGET, ModelSet
+from medassay.models.graphs import BUDGET, ModelSet, stack
 from medassay.models.pairs import join_pair
 from medassay.models.tables import Tables
-from medassay.models.tokens import Tokens, batches, pad
+from medassay.models.tokens import Tokens, batches
 
 FLAWS = "flaws"
 """The output with one number a token; all others have a few numbers a pair."""
@@ -98,11 +98,9 @@ class PairsModel:
         joined = [join_pair(first, second, self.cls, self.sep, self.limit) for first, second in pairs]
         out: dict[int, PairReading] = {}
         for batch in batches([len(row) for row, _ in joined], BUDGET):
-            rows = pad([joined[i][0] for i in batch])
-            sides = pad([joined[i][1] for i in batch])
-            mask = pad([[1] * len(joined[i][0]) for i in batch])
-            feeds = {"hidden": self.tables.embed(rows, sides), "mask": mask}
-            answers = dict(zip(self.outputs, self.models.run(self.graph, feeds), strict=True))
+            hidden, mask = stack([self.tables.embed(*joined[i]) for i in batch])
+            made = self.models.run(self.graph, {"hidden": hidden, "mask": mask})
+            answers = dict(zip(self.outputs, made, strict=True))
             flaws = answers.pop(FLAWS, None)
             for k, i in enumerate(batch):
                 row, side = joined[i]

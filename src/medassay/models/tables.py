@@ -6,7 +6,7 @@ the table is stored once, it is read from the trunk's file here, looked up and n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from medassay.errors import ModelError
 from medassay.models.base import Matrix
-from medassay.models.tokens import Ids
 
 _GRAPH, _INITIALISER = 7, 5
 _DIMS, _TYPE, _NAME, _RAW = 1, 2, 8, 9
@@ -43,15 +42,15 @@ class Tables:
         """Numbers a token."""
         return int(self.words.shape[1])
 
-    def word_vectors(self, ids: npt.ArrayLike) -> Matrix:
+    def word_vectors(self, ids: Sequence[int]) -> Matrix:
         """The word table's rows alone, without place, side and norm."""
         at = np.asarray(ids, np.int64)
         vectors: Matrix = self.words[at].astype(np.float32) * self.scales[at][..., None]
         return vectors
 
-    def embed(self, ids: Ids, sides: Ids) -> Matrix:
-        """Hidden states [rows, length, size] where the first layer begins."""
-        summed = self.word_vectors(ids) + self.places[: ids.shape[1]] + self.sides[sides]
+    def embed(self, ids: Sequence[int], sides: Sequence[int]) -> Matrix:
+        """Hidden states [length, size] of one row where the first layer begins."""
+        summed = self.word_vectors(ids) + self.places[: len(ids)] + self.sides[np.asarray(sides, np.int64)]
         summed -= summed.mean(-1, keepdims=True)
         summed /= np.sqrt(np.square(summed).mean(-1, keepdims=True) + _EPSILON)
         states: Matrix = summed * self.gain + self.shift

@@ -28,7 +28,7 @@ from medassay.training.ner import char_spans, evaluate_ner, gold_spans, span_f1,
 from medassay.training.paper import split_tenth, train_ner_paper, train_re_paper
 from medassay.training.relations import mark, predict_relations, train_re
 
-TRAINED = ("ner", "re", "align", "expert")
+TRAINED = ("ner", "re", "align", "expert", "quality", "nli")
 SHARED = 3
 BASE_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
@@ -46,7 +46,8 @@ def train_role(
     """Train `role` on `data` from `base`, write the model to `out` and return its held-out figures.
 
     `data` is annotation in any form that `read_annotation` knows (ner, re), a JSONL of concepts (align)
-    or a CSV of scored pairs (expert). `general` is a text file, a line a text, on which align keeps the
+    or a CSV of scored pairs (expert), of `reference, candidate, quality` (quality) or of `premise, hypothesis,
+    label` (nli). `general` is a text file, a line a text, on which align keeps the
     base's sense of similarity; without it the concepts' own names serve.
     """
     if role not in TRAINED:
@@ -67,6 +68,11 @@ def train_role(
         return _ner(read_annotation(data), base, out, Schedule(epochs=epochs or 10, rate=3e-4, seed=seed))
     if role == "re":
         return _re(read_annotation(data), base, out, Schedule(epochs=epochs or 15, rate=4e-4, seed=seed))
+    if role in ("quality", "nli"):
+        from medassay.training.pair_roles import train_nli, train_quality
+
+        plan = Schedule(epochs=epochs or 5, rate=2e-4, average=0.999, seed=seed)
+        return (train_quality if role == "quality" else train_nli)(data, base, out, plan)
     if role == "expert":
         plan = Schedule(epochs=epochs or 5, rate=1.2e-4, head_rate=5e-4, seed=seed)
         return _expert(read_pairs(data), base, out, plan)
@@ -81,7 +87,8 @@ def _encoder(model: Any) -> SplitEncoder:
     return model.encoder
 
 
-def _write(out: Path, base: str, role: str, settings: dict[str, Any], figures: dict[str, float]) -> None:
+def write_set(out: Path, base: str, role: str, settings: dict[str, Any], figures: dict[str, float]) -> None:
+    """Tokenizer, manifest and the held-out figures of a trained role."""
     from medassay.training.export import write_manifest, write_tokenizer
 
     write_tokenizer(Path(base) / "tokenizer.json", out)
@@ -107,7 +114,7 @@ def _ner(segments: Sequence[Segment], base: str, out: Path, plan: Schedule) -> d
     export_trunk(_encoder(model), out)
     export_ner(model, out)
     settings = {"graph": "ner.onnx", "labels": list(bio_labels()), "temperature": 1.0, "threshold": 0.7}
-    _write(out, base, "ner", settings, figures)
+    write_set(out, base, "ner", settings, figures)
     return figures
 
 
@@ -133,7 +140,7 @@ def _re(segments: Sequence[Segment], base: str, out: Path, plan: Schedule) -> di
         "assertions": list(ASSERTIONS),
         "threshold": 0.5,
     }
-    _write(out, base, "re", settings, figures)
+    write_set(out, base, "re", settings, figures)
     return figures
 
 
@@ -160,7 +167,7 @@ def _expert(pairs: Sequence[ScoredPair], base: str, out: Path, plan: Schedule) -
         "calibration": {"slope": 1.0, "shift": 0.0},
         "interval": {"coverage": 0.9, "scaled_half_width": conformal(truth - said, spread), "floor": 0.3},
     }
-    _write(out, base, "expert", settings, figures)
+    write_set(out, base, "expert", settings, figures)
     return figures
 
 
@@ -192,5 +199,5 @@ def _align(
     figures = {"synonym_retrieval": retrieval_accuracy(model, texts, held, concepts)}
     export_trunk(_encoder(model), out)
     export_embedding(_encoder(model), out / "align.onnx")
-    _write(out, base, "align", {"graph": "align.onnx", "size": _encoder(model).size}, figures)
+    write_set(out, base, "align", {"graph": "align.onnx", "size": _encoder(model).size}, figures)
     return figures
