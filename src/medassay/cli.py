@@ -86,10 +86,17 @@ def score(
     save_distribution: Annotated[
         Path | None, typer.Option(help="Store means and deviations (.json), for z(…,reference=FILE).")
     ] = None,
+    engine: Annotated[str, typer.Option(help="local: this machine's cores; ray: a Ray cluster.")] = "local",
+    workers: Annotated[int | None, typer.Option(min=0, help="Processes; default: one a core. 0: none.")] = None,
+    address: Annotated[str | None, typer.Option(help="The Ray cluster; default: one on this machine.")] = None,
 ) -> None:
     """Score a file of cases; print a summary, write scores and a report page."""
+    from medassay.cores import one_thread_for_blas
+
+    one_thread_for_blas()
     from rich.console import Console
 
+    from medassay.engine import load_engine
     from medassay.engine.job import Job
     from medassay.metrics.registry import DEFAULT, load_metrics
     from medassay.report.terminal import print_summary
@@ -110,6 +117,7 @@ def score(
         store=store,
         keep=not no_store,
         distribution=save_distribution,
+        engine=load_engine(engine, workers=workers, address=address),
     )
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)

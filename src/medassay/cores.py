@@ -16,6 +16,14 @@ def cores() -> int:
     return max(1, allowed if quota is None else min(allowed, math.ceil(quota)))
 
 
+def one_thread_for_blas() -> None:
+    """Before numpy is imported: its products take one thread each, as the work itself is shared out.
+
+    The matrices here are small; threads that wait for one another over them cost more than they bring.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 def _quota(group: Path) -> float | None:
     """Cores granted by the control group (version 2, then 1); None where there is no limit."""
     try:

@@ -68,13 +68,21 @@ def stop_midway(folder: Path, process: subprocess.Popen[str], how: signal.Signal
 
 
 @pytest.mark.parametrize(
-    ("how", "suffix"), [(signal.SIGKILL, "csv"), (signal.SIGKILL, "parquet"), (signal.SIGINT, "csv")]
+    ("how", "suffix", "workers"),
+    [
+        (signal.SIGKILL, "csv", 0),
+        (signal.SIGKILL, "parquet", 2),
+        (signal.SIGINT, "csv", 0),
+        (signal.SIGINT, "csv", 2),
+    ],
 )
-def test_a_stopped_run_continues_and_ends_in_the_same_bytes(folder: Path, how: signal.Signals, suffix: str) -> None:
-    assert finish(command(folder, f"whole.{suffix}", calls="whole-calls"))[0] == 0
+def test_a_stopped_run_continues_and_ends_in_the_same_bytes(
+    folder: Path, how: signal.Signals, suffix: str, workers: int
+) -> None:
+    assert finish(command(folder, f"whole.{suffix}", "--workers", "0", calls="whole-calls"))[0] == 0
     assert len(called(folder, "whole-calls")) == ROWS
 
-    process = command(folder, f"out.{suffix}", pause=0.001)
+    process = command(folder, f"out.{suffix}", "--workers", str(workers), pause=0.001)
     stop_midway(folder, process, how)
     assert not (folder / f"out.{suffix}").exists()
     if how is signal.SIGINT:
@@ -84,8 +92,9 @@ def test_a_stopped_run_continues_and_ends_in_the_same_bytes(folder: Path, how: s
 
     code, errors = finish(command(folder, f"out.{suffix}"))
     assert code == 0, errors
-    # What was kept is not done again: at most one slice of work in flight is lost.
-    assert len(called(folder)) <= ROWS + 64
+    # What was kept is not done again: at most the slices in flight are lost, one being measured and one measured
+    # by each worker.
+    assert len(called(folder)) <= ROWS + 64 * max(1, 2 * workers)
     assert set(called(folder)) == set(called(folder, "whole-calls"))
     for name in ("{}", "{}.meta.json"):
         whole, resumed = (folder / name.format(f"{stem}.{suffix}") for stem in ("whole", "out"))
@@ -96,9 +105,8 @@ def test_a_stopped_run_continues_and_ends_in_the_same_bytes(folder: Path, how: s
 def test_an_edited_metric_never_reuses_old_results(folder: Path) -> None:
     stop_midway(folder, command(folder, "out.csv", pause=0.001), signal.SIGKILL)
     (folder / "slow_metric.py").write_text(SLOW.format(offset=100))
-    (folder / "calls").unlink()
-    assert finish(command(folder, "out.csv"))[0] == 0
-    assert len(called(folder)) == ROWS
+    assert finish(command(folder, "out.csv", calls="new-calls"))[0] == 0
+    assert len(called(folder, "new-calls")) == ROWS
     values = [float(line.split(",")[-2]) for line in (folder / "out.csv").read_text().splitlines()[1:]]
     assert min(values) > 100
 
@@ -113,3 +121,41 @@ def test_a_lasting_store_serves_later_runs(folder: Path) -> None:
 def test_no_store_keeps_nothing(folder: Path) -> None:
     stop_midway(folder, command(folder, "out.csv", "--no-store", pause=0.001), signal.SIGKILL)
     assert not list(folder.glob("*.resume*"))
+
+
+LIMITED = """
+import resource, runpy, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+sys.argv = ["medassay", *sys.argv[1:]]
+runpy.run_module("medassay", run_name="__main__")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on file sizes here")
+def test_a_full_disk_is_told_and_the_run_continues_once_there_is_room(folder: Path) -> None:
+    arguments = ["score", "cases.csv", "--metrics", "py:slow_metric:slow", "--resamples", "50", "--workers", "2"]
+    settings = {"cwd": folder, "env": {**os.environ, "CALLS": str(folder / "calls")}, "text": True}
+    full = subprocess.run(
+        [sys.executable, "-c", LIMITED, *arguments, "--out", "out.csv"], capture_output=True, **settings
+    )
+    assert full.returncode == 2
+    assert "is the disk full" in full.stderr and "Traceback" not in full.stderr
+    assert not (folder / "out.csv").exists()
+    done = len(called(folder))
+    assert finish(command(folder, "out.csv"))[0] == 0
+    assert finish(command(folder, "whole.csv", "--workers", "0", calls="whole-calls"))[0] == 0
+    assert (folder / "out.csv").read_bytes() == (folder / "whole.csv").read_bytes()
+    assert len(called(folder)) < ROWS + done
+
+
+def test_a_row_that_kills_is_reported_and_the_rest_is_done(folder: Path) -> None:
+    (folder / "slow_metric.py").write_text(
+        "import os\ndef slow(candidate, reference):\n    return os._exit(3) if ' 70 ' in candidate else 1.0\n"
+    )
+    code, said = finish(command(folder, "out.csv"))
+    assert code == 1
+    assert "cases.csv, row 72: metric 'py:slow_metric:slow': the worker process died while scoring this case" in said
+    lines = (folder / "out.csv").read_text().splitlines()[1:]
+    assert len(lines) == ROWS
+    assert [line.split(",")[0] for line in lines if not line.endswith(",1.0,")] == ["c70"]

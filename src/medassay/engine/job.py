@@ -11,13 +11,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medassay.cases import Row, read_cases
-from medassay.engine.local import Scored, run, survey
+from medassay.engine.base import DIED, Engine, Scored
+from medassay.engine.local import Local
 from medassay.engine.store import Store
 from medassay.errors import InputError
 from medassay.metrics.base import Metric
@@ -38,7 +39,7 @@ class Outcome:
 
 @dataclass
 class Job:
-    """One `medassay score` command."""
+    """One `medassay score` command. engine: where it is measured; by default in this process."""
 
     cases: str
     metrics: Sequence[Metric]
@@ -56,6 +57,7 @@ class Job:
     distribution: Path | None = None
     batch: int | None = None
     """Rows scored between two steps of the progress bar; by default what the slowest metric likes."""
+    engine: Engine = field(default_factory=lambda: Local(0))
 
     def run(self) -> Outcome:
         """Do it."""
@@ -68,10 +70,9 @@ class Job:
             metric.with_evidence = metric.with_evidence or page is not None or self._explained
         problems: list[str] = []
         with self._open_store() as store, self._rereadable() as rows:
-            if self._over_set:
-                survey(rows, self.metrics, store)
-            with self._writer() as writer:
-                for batch in self._progress(run(rows(), self.metrics, store, batch=self.batch)):
+            scored = self.engine.score(rows, self.metrics, store, batch=self.batch)
+            with self._writer() as writer, closing(scored) as batches:
+                for batch in self._progress(batches):
                     self._take(batch, tally, writer, page, problems)
                     if page is not None and page.full and not self._explained:
                         # The page carries no further case; evidence for the rest would be thrown away.
@@ -145,6 +146,11 @@ class Job:
                 problems.append(f"row {case.row}: column '{column}' is empty; the case is unscored")
                 if self.strict:
                     raise InputError(f"{self.cases}, {problems[-1]}")
+            problems += [
+                f"row {case.row}: metric '{name}': {DIED}"
+                for name, score in scored.scores.items()
+                if score.unscored == DIED
+            ]
             tally.add(case, scored.scores)
             if writer is not None:
                 writer.add(case, scored.scores)

@@ -1,115 +1,163 @@
-"""The local engine: batches of cases through each metric, kept in the store as they are made."""
+"""The local engine: this machine's cores filled with worker processes, or everything in this process.
+
+Metrics that need the cores are measured by worker processes, whose models share the cores out among them.
+Metrics that wait for an endpoint, or whose model fills a graphics card by itself, run in a thread each.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from copy import copy
 
 from medassay.cases import Case, Row
-from medassay.engine.store import Store, keys_of
-from medassay.metrics.base import Metric, survey_all
+from medassay.cores import cores
+from medassay.engine.base import BATCH, Scored, Source, batch_size, chunks, leaves, measure, place
+from medassay.engine.slices import Measured, Pool, Slices
+from medassay.engine.store import Store
+from medassay.errors import MedassayError
+from medassay.metrics.base import Metric, Scorer, survey_all
 from medassay.scores import Result, Score
 
-Done = dict[int, list[Score]]
-"""Scores of one slice of cases, by the metric object that made them."""
 
-BATCH = 1024
-"""Rows a batch where there is no metric to say."""
+class Here:
+    """The pool of one: slices are measured at once, in this thread."""
+
+    ahead = 0
+
+    def submit(self, metric: Metric, cases: Sequence[Case], *, texts: bool) -> Future[Measured]:
+        """A future that is done already."""
+        future: Future[Measured] = Future()
+        future.set_result(_measure(metric, cases, texts))
+        return future
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A row that has been through all metrics: its case and their scores, or what was wrong with it."""
+class Machine:
+    """Worker processes for the metrics that need cores, a thread for each of the others."""
 
-    row: Row
-    scores: dict[str, Score]
+    def __init__(self, metrics: Sequence[Metric], workers: int) -> None:
+        from medassay.engine.workers import Workers
+
+        fit = [metric for metric in metrics if place(metric) == "cores"]
+        self.workers = Workers(fit, workers, threads=max(1, cores() // workers))
+        self.ahead = self.workers.ahead
+        self.threads = {
+            id(metric): ThreadPoolExecutor(1, thread_name_prefix=f"medassay-{metric.name}")
+            for metric in metrics
+            if metric not in fit
+        }
+        self.waiting = [metric for metric in metrics if metric not in fit]
+
+    def submit(self, metric: Metric, cases: Sequence[Case], *, texts: bool) -> Future[Measured]:
+        """The slice's scores, in time."""
+        thread = self.threads.get(id(metric))
+        if thread is None:
+            return self.workers.submit(metric, cases, texts=texts)
+        # A copy, as the run may stop asking for evidence while this slice waits.
+        return thread.submit(_measure, copy(metric), cases, texts)
+
+    def close(self) -> None:
+        """End everything: what is being measured is dropped."""
+        self.workers.close()
+        for metric in self.waiting:
+            metric.stop()
+        for thread in self.threads.values():
+            thread.shutdown(wait=True, cancel_futures=True)
+
+
+class Local:
+    """Scores on this machine.
+
+    workers: processes to fill; None: one a core; 0: none, everything is measured in this process.
+    """
+
+    name = "local"
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = cores() if workers is None else workers
+        if self.workers < 0:
+            raise MedassayError(f"workers: {workers} is less than 0; give a number of processes")
+
+    def score(
+        self, source: Source, metrics: Sequence[Metric], store: Store | None, *, batch: int | None = None
+    ) -> Generator[list[Scored], None, None]:
+        """The rows with their scores, batch by batch. A metric over the set sees all of it first."""
+        survey_leaves(source, metrics)  # before workers start: they take along what a metric knows
+        with self._pool(metrics) as pool:
+            slices = Slices(pool, store)
+            self._survey(source, metrics, slices)
+            yield from slices.run(source(), metrics, batch or batch_size(metrics))
+
+    def _survey(self, source: Source, metrics: Sequence[Metric], slices: Slices) -> None:
+        """Let ensembles over the set see it. Their members are measured side by side first and found in the store."""
+        for metric in metrics:
+            if not metric.members or not metric.depends_on_set:
+                continue
+            self._survey(source, metric.members, slices)
+            if metric.over_set:
+                if slices.store is not None and slices.pool.ahead:
+                    for _ in slices.run(source(), metric.members, batch_size(metric.members)):
+                        pass
+                metric.survey(Batches(source), slices.scores)
+
+    @contextmanager
+    def _pool(self, metrics: Sequence[Metric]) -> Iterator[Pool]:
+        if self.workers == 0:
+            yield Here()
+            return
+        machine = Machine(leaves(metrics), self.workers)
+        try:
+            yield machine
+        finally:
+            machine.close()
+
+
+class Batches:
+    """The cases of a stream in slices, from the start with each loop."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def __iter__(self) -> Iterator[list[Case]]:
+        for rows in chunks(self.source(), BATCH):
+            if cases := [row.case for row in rows if row.case is not None]:
+                yield cases
+
+
+def survey_leaves(source: Source, metrics: Sequence[Metric]) -> None:
+    """Let metrics that are measured, and depend on the set, see it (document frequencies and the like)."""
+
+    def alone(metric: Metric, cases: Sequence[Case]) -> list[Score]:
+        return metric.score_slice(cases)
+
+    for leaf in leaves(metrics):
+        if leaf.over_set:
+            leaf.survey(Batches(source), alone)
 
 
 def run(
     rows: Iterable[Row], metrics: Sequence[Metric], store: Store | None = None, *, batch: int | None = None
 ) -> Iterator[list[Scored]]:
-    """Score a stream of rows, batch by batch, in order, in bounded memory.
-
-    A batch has as many rows as the slowest metric likes between two writes, so that progress shows.
-    """
-    batch = batch or min((metric.keep_every for metric in metrics), default=BATCH)
-    stream = iter(rows)
-    while chunk := list(islice(stream, batch)):
-        cases = [row.case for row in chunk if row.case is not None]
-        done: Done = {}
-        columns = {metric.name: iter(_through(metric, cases, store, done)) for metric in metrics}
-        yield [
-            Scored(row, {name: next(column) for name, column in columns.items()} if row.case is not None else {})
-            for row in chunk
-        ]
+    """Score a stream that can be read once, in this process; metrics over the set must have seen it."""
+    return Slices(Here(), store).run(rows, metrics, batch or batch_size(metrics))
 
 
-def survey(rows: Callable[[], Iterable[Row]], metrics: Sequence[Metric], store: Store | None = None) -> None:
-    """Before a run: let metrics whose numbers depend on the whole set see it, in bounded memory.
-
-    `rows` opens the stream anew, once for each such metric. What has to be scored on the way is kept in the
-    store, where the run then finds it.
-    """
-    survey_all(metrics, _Slices(rows), lambda metric, cases: _through(metric, cases, store))
-
-
-class _Slices:
-    """The cases of a stream in slices, from the start with each loop."""
-
-    def __init__(self, rows: Callable[[], Iterable[Row]]) -> None:
-        self.rows = rows
-
-    def __iter__(self) -> Iterator[list[Case]]:
-        stream = (row.case for row in self.rows() if row.case is not None)
-        while slice_ := list(islice(stream, BATCH)):
-            yield slice_
-
-
-def score_cases(cases: Sequence[Case], metrics: Sequence[Metric]) -> Result:
-    """Score cases held in memory."""
-    survey_all(metrics, [cases], lambda metric, some: _through(metric, some, None))
-    done: Done = {}
+def score_cases(cases: Sequence[Case], metrics: Sequence[Metric], *, workers: int = 0) -> Result:
+    """Score cases held in memory: in this process, or with worker processes."""
+    if workers == 0:
+        whole: Scorer = Slices(Here(), None).scores
+        survey_all(metrics, [cases], whole)
+        return Result(tuple(cases), tuple(metrics), {metric.name: whole(metric, cases) for metric in metrics})
+    rows = [Row(case.row, case) for case in cases]
+    made = [scored for batch in Local(workers).score(lambda: rows, metrics, None) for scored in batch]
     return Result(
-        cases=tuple(cases),
-        metrics=tuple(metrics),
-        scores={metric.name: _through(metric, cases, None, done) for metric in metrics},
+        tuple(cases),
+        tuple(metrics),
+        {metric.name: [scored.scores[metric.name] for scored in made] for metric in metrics},
     )
 
 
-def _through(metric: Metric, cases: Sequence[Case], store: Store | None, done: Done | None = None) -> list[Score]:
-    """Scores of all cases: from the store where it has them, measured and kept where not.
-
-    done: what this very metric object has made of these cases already; a member that is also asked for by
-    itself is measured once.
-    """
-    if done is not None:
-        if id(metric) not in done:
-            done[id(metric)] = _made(metric, cases, store, done)
-        return done[id(metric)]
-    return _made(metric, cases, store, None)
-
-
-def _made(metric: Metric, cases: Sequence[Case], store: Store | None, done: Done | None) -> list[Score]:
-    if metric.members:
-        return metric.compose([_through(member, cases, store, done) for member in metric.members])
-    measured = metric.score_slice if metric.over_set else metric.score
-    if store is None:
-        return measured(cases)
-    scores = store.get(metric, cases)
-    missing = [i for i, score in enumerate(scores) if score is None]
-    # Equal content is measured once, in order, so that a resumed run cuts the same slices as a whole one.
-    owners: dict[bytes, list[int]] = {}
-    for i, key in zip(missing, keys_of(metric, [cases[i] for i in missing])):
-        owners.setdefault(key, []).append(i)
-    places = list(owners.values())
-    for start in range(0, len(places), metric.keep_every):
-        some = places[start : start + metric.keep_every]
-        todo = [cases[same[0]] for same in some]
-        made = measured(todo)
-        kept = [i for i, score in enumerate(made) if score.value is not None or metric.keeps_unscored]
-        store.put(metric, [todo[i] for i in kept], [made[i] for i in kept])
-        for same, score in zip(some, made):
-            for i in same:
-                scores[i] = score
-    return [score for score in scores if score is not None]
+def _measure(metric: Metric, cases: Sequence[Case], texts: bool) -> Measured:
+    scores = measure(metric, cases)
+    return Measured(scores, [score.to_json() for score in scores] if texts else None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from medassay.cases import Case
@@ -47,21 +47,32 @@ class Store:
     def get(self, metric: Metric, cases: Sequence[Case]) -> list[Score | None]:
         """The stored score of each case, None where there is none yet."""
         keys = keys_of(metric, cases)
+        found = self.find(keys)
+        return [Score.from_json(found[key]) if key in found else None for key in keys]
+
+    def put(self, metric: Metric, cases: Sequence[Case], scores: Sequence[Score]) -> None:
+        """Keep the scores; on return they survive a kill."""
+        self.keep(zip(keys_of(metric, cases), [score.to_json() for score in scores]))
+
+    def find(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+        """The stored scores under these keys, as JSON; a key that is not there is left out."""
         found: dict[bytes, str] = {}
         for start in range(0, len(keys), _CHUNK):
             some = keys[start : start + _CHUNK]
             marks = ",".join("?" * len(some))
             found.update(self.db.execute(f"SELECT key, score FROM scores WHERE key IN ({marks})", some))
-        return [Score.from_json(found[key]) if key in found else None for key in keys]
+        return found
 
-    def put(self, metric: Metric, cases: Sequence[Case], scores: Sequence[Score]) -> None:
-        """Keep the scores; on return they survive a kill."""
-        rows = [(key, score.to_json()) for key, score in zip(keys_of(metric, cases), scores)]
+    def keep(self, rows: Iterable[tuple[bytes, str]]) -> None:
+        """Keep (key, JSON) rows, all or none; on return they survive a kill."""
         try:
             with self.db:
                 self.db.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
         except sqlite3.Error as error:
-            raise MedassayError(f"{self.path}: results could not be kept ({error}); is the disk full?") from error
+            raise MedassayError(
+                f"{self.path}: results could not be kept ({error}); is the disk full? Make room and give the same "
+                "command again: it continues where it stopped"
+            ) from error
 
     def delete(self) -> None:
         """Remove the file: the run it served is complete."""
@@ -70,13 +81,23 @@ class Store:
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
 
-def keys_of(metric: Metric, cases: Sequence[Case]) -> list[bytes]:
-    """The content address of one metric's score of each case."""
+def keys_of(
+    metric: Metric, cases: Sequence[Case], digests: dict[frozenset[str], list[bytes]] | None = None
+) -> list[bytes]:
+    """The content address of one metric's score of each case.
+
+    digests: the cases' digests by the fields that were read for them, filled here: metrics that read the same
+    fields share them.
+    """
     start = hashlib.blake2b(str(metric.signature).encode(), digest_size=20)
     start.update(b"evidence" if metric.with_evidence else b"value")
+    fields = metric.needs | metric.reads
+    shared = {} if digests is None else digests
+    if fields not in shared:
+        shared[fields] = [case.digest(fields) for case in cases]
     keys = []
-    for case in cases:
+    for digest in shared[fields]:
         hasher = start.copy()
-        hasher.update(case.digest(metric.needs | metric.reads))
+        hasher.update(digest)
         keys.append(hasher.digest())
     return keys

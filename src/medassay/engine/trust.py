@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from medassay.cases import Case, Row, Value, read_cases
+from medassay.engine.base import Scored
 from medassay.engine.generate import Generator, Texts
 from medassay.engine.job import Job
-from medassay.engine.local import Scored
 from medassay.engine.store import Store
 from medassay.errors import InputError
 from medassay.metrics.subject import Prompts, Subject

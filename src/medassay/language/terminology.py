@@ -19,8 +19,9 @@ from medassay.language.terms import key, read_tsv, squeezed
 KINDS = {"diagnosis": ("D", "M"), "site": ("S", "U"), "finding": ("F", "C", "D"), "marker": ("K",)}
 """Where names of each entity type are looked up, in this order: our own lists, then the ontologies."""
 
-NOTE_KINDS = ("T", "D", "M", "S", "U", "F", "C", "H")
-"""Where `mentions` looks names up: what notes speak of (`care.tsv`) first, the signs and symptoms of HPO last."""
+NOTE_KINDS = ("T", "U", "S", "D", "M", "F", "C", "H")
+"""Where `mentions` looks names up: what notes speak of first, then anatomy (`lung disease` counts as its organ,
+`lung`, because `disease` is a filler word), diseases, findings, cells, and the signs of HPO last."""
 
 _LISTS = (("diagnoses.tsv", "D"), ("findings.tsv", "F"), ("sites.tsv", "S"), ("markers.tsv", "K"))
 _ONTOLOGY = {"D": "M", "S": "U", "F": "F", "K": "K", "T": "T"}

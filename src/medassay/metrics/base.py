@@ -37,6 +37,9 @@ class Metric(ABC):
     reads: fields that it uses where they are there, but does not need.
     members: metrics whose scores this one is made of, by `compose`.
     over_set: whether a number depends on the whole set scored; such a metric sees all of it first (`survey`).
+    runs_on: what measuring takes, which decides where an engine does it. `cores`: worker processes, one a core.
+        `device`: a model that fills a graphics card, or all cores, by itself: one thread. `network`: it waits
+        for an endpoint: one thread.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Metric(ABC):
     reads: frozenset[str] = frozenset()
     members: tuple[Metric, ...] = ()
     over_set: bool = False
+    runs_on: Literal["cores", "device", "network"] = "cores"
     keeps_unscored: ClassVar[bool] = True
     """Whether the store may keep the reason a case is unscored; no where it may have gone by the next run."""
     with_evidence: bool = False
@@ -103,6 +107,9 @@ class Metric(ABC):
     def compose(self, scores: Sequence[Sequence[Score]]) -> list[Score]:
         """One score a case from the members' scores (one sequence a member); for metrics with `members`."""
         raise NotImplementedError(f"metric '{self.name}' has members and no compose")
+
+    def stop(self) -> None:  # noqa: B027 - most metrics have nothing to end
+        """The run was interrupted while this metric may be at work in another thread: end waits at once."""
 
     def score(self, cases: Sequence[Case]) -> list[Score]:
         """One score a case, same order, same length, always; the cases are the set, where that matters."""
@@ -207,6 +214,7 @@ class Part(Metric):
         self.bounds = whole.bounds
         self.reads = whole.reads
         self.over_set = whole.over_set
+        self.runs_on = whole.runs_on
 
     def survey(self, batches: Iterable[Sequence[Case]], scored: Scorer) -> None:
         self.whole.survey(batches, scored)

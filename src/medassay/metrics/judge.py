@@ -77,6 +77,7 @@ class Judge(Metric):
     needs = frozenset({"candidate"})
     reads = frozenset({"reference", "source"})
     parts = ("accuracy", "completeness", "variance", "answers")
+    runs_on = "network"
     keep_every: ClassVar[int] = 16
     keeps_unscored: ClassVar[bool] = False
 
@@ -141,6 +142,9 @@ class Judge(Metric):
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+    def stop(self) -> None:
+        self.endpoint.stopped.set()
 
     def _ask(self, case: Case) -> Opinion | str:
         """A valid answer, or why there is none; an unusable one is asked for once more."""

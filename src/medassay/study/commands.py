@@ -15,7 +15,7 @@ import typer
 from medassay.errors import InputError
 
 if TYPE_CHECKING:
-    from medassay.engine.local import Scored
+    from medassay.engine.base import Scored
     from medassay.study.scorefile import ScoreTable
 
 Metrics = Annotated[str, typer.Option(help="Comma-separated; for a scores file its columns, such as rouge1.recall.")]

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from medassay.cases import Case, Row
-from medassay.engine.local import Scored, run
+from medassay.engine.base import Scored
+from medassay.engine.local import run
 from medassay.metrics.base import Metric
 from medassay.scores import Score
 from medassay.study.correlation import interval

@@ -1,0 +1,156 @@
+"""A stream of rows cut into slices, each measured once, put together again in order.
+
+With a store, a content that occurs again is not measured again: not when it is in the store, and not while an
+earlier slice that holds it is still being measured. Who measures what depends on the order of the rows alone,
+never on time, so a resumed run cuts the same slices as a whole one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from medassay.cases import Case, Row
+from medassay.engine.base import DIED, Scored, chunks, leaves
+from medassay.engine.store import Store, keys_of
+from medassay.metrics.base import Metric
+from medassay.scores import Score
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The scores of a slice, and the same as JSON where they are to be kept."""
+
+    scores: list[Score]
+    texts: list[str] | None
+
+
+class Pool(Protocol):
+    """Where slices are measured. ahead: batches worth planning before the first is finished."""
+
+    ahead: int
+
+    def submit(self, metric: Metric, cases: Sequence[Case], *, texts: bool) -> Future[Measured]: ...
+
+
+@dataclass(eq=False)
+class _Slice:
+    """Some cases for one metric, under way."""
+
+    metric: Metric
+    keys: list[bytes]
+    future: Future[Measured]
+    settled: bool = False
+
+    @property
+    def scores(self) -> list[Score]:
+        return self.future.result().scores
+
+
+Place = tuple[_Slice, int]
+
+
+@dataclass
+class _Batch:
+    """Rows under way: for each metric that is measured, each case's score or the place where it will stand."""
+
+    rows: list[Row]
+    columns: dict[int, list[Score | Place]] = field(default_factory=dict)
+
+
+class Slices:
+    """One run over a stream of rows."""
+
+    def __init__(self, pool: Pool, store: Store | None) -> None:
+        self.pool = pool
+        self.store = store
+        self.open: dict[Future[Measured], _Slice] = {}
+        self.under_way: dict[bytes, Place] = {}
+
+    def run(self, rows: Iterable[Row], metrics: Sequence[Metric], size: int) -> Iterator[list[Scored]]:
+        """All rows with their scores, `size` at a time, in order."""
+        planned: deque[_Batch] = deque()
+        for chunk in chunks(rows, size):
+            planned.append(self._plan(chunk, metrics))
+            if len(planned) > self.pool.ahead:
+                yield self._finish(planned.popleft(), metrics)
+        while planned:
+            yield self._finish(planned.popleft(), metrics)
+
+    def scores(self, metric: Metric, cases: Sequence[Case]) -> list[Score]:
+        """One metric's scores of cases at hand."""
+        batch = self._plan([Row(case.row, case) for case in cases], [metric])
+        return self._scores(metric, batch)
+
+    def _plan(self, rows: list[Row], metrics: Sequence[Metric]) -> _Batch:
+        batch = _Batch(rows)
+        cases = [row.case for row in rows if row.case is not None]
+        digests: dict[frozenset[str], list[bytes]] = {}
+        for leaf in leaves(metrics):
+            batch.columns[id(leaf)] = self._column(leaf, cases, digests)
+        return batch
+
+    def _column(
+        self, metric: Metric, cases: Sequence[Case], digests: dict[frozenset[str], list[bytes]]
+    ) -> list[Score | Place]:
+        if self.store is None:
+            return [place for place, _ in self._submit(metric, cases, [])]
+        keys = keys_of(metric, cases, digests)
+        found = self.store.find(keys)
+        mine = {key: i for i, key in reversed(list(enumerate(keys))) if key not in found and key not in self.under_way}
+        firsts = sorted(mine.values())
+        places = self._submit(metric, [cases[i] for i in firsts], [keys[i] for i in firsts])
+        self.under_way.update((key, place) for place, key in places)
+        column: list[Score | Place] = [
+            Score.from_json(found[key]) if key in found else self.under_way[key] for key in keys
+        ]
+        self._settle(block=False)
+        return column
+
+    def _submit(self, metric: Metric, cases: Sequence[Case], keys: Sequence[bytes]) -> list[tuple[Place, bytes]]:
+        places: list[tuple[Place, bytes]] = []
+        for start in range(0, len(cases), metric.keep_every):
+            some = cases[start : start + metric.keep_every]
+            theirs = list(keys[start : start + metric.keep_every])
+            made = _Slice(metric, theirs, self.pool.submit(metric, some, texts=self.store is not None))
+            self.open[made.future] = made
+            places += [((made, i), theirs[i] if theirs else b"") for i in range(len(some))]
+        return places
+
+    def _settle(self, *, block: bool) -> None:
+        """Keep what has been measured since the last look, in the order it was asked for."""
+        if block:
+            wait(self.open, return_when=FIRST_COMPLETED)
+        for future in [future for future in self.open if future.done()]:
+            done = self.open.pop(future)
+            measured = future.result()
+            if self.store is not None and measured.texts is not None:
+                worth = (
+                    score.value is not None or (done.metric.keeps_unscored and score.unscored != DIED)
+                    for score in measured.scores
+                )
+                self.store.keep((k, t) for k, t, wanted in zip(done.keys, measured.texts, worth) if wanted)
+            for key in done.keys:
+                self.under_way.pop(key, None)
+            done.settled = True
+
+    def _finish(self, batch: _Batch, metrics: Sequence[Metric]) -> list[Scored]:
+        columns = {metric.name: iter(self._scores(metric, batch)) for metric in metrics}
+        return [
+            Scored(row, {name: next(column) for name, column in columns.items()} if row.case is not None else {})
+            for row in batch.rows
+        ]
+
+    def _scores(self, metric: Metric, batch: _Batch) -> list[Score]:
+        if metric.members:
+            return metric.compose([self._scores(member, batch) for member in metric.members])
+        return [one if isinstance(one, Score) else self._at(one) for one in batch.columns[id(metric)]]
+
+    def _at(self, place: Place) -> Score:
+        made, index = place
+        while not made.settled:
+            self._settle(block=True)
+        return made.scores[index]

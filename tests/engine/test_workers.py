@@ -1,0 +1,260 @@
+"""Worker processes: the same scores as in one process, whatever dies on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from medassay.cases import Case, Row
+from medassay.engine.base import DIED, leaves, place
+from medassay.engine.local import Local, score_cases
+from medassay.engine.slices import Slices
+from medassay.engine.store import Store
+from medassay.engine.workers import Workers
+from medassay.errors import MedassayError
+from medassay.metrics.base import Metric
+from medassay.metrics.ensemble import ZMean
+from medassay.metrics.registry import load_metrics
+from medassay.scores import Score
+
+
+class Deadly(Metric):
+    """The candidate as a number; a process that measures `killer` dies, and so does the first with `once FILE`."""
+
+    name = "deadly"
+    summary = "the number in the text"
+    defined = "here"
+    needs = frozenset({"candidate"})
+    bounds = (None, None)
+    keep_every = 8
+
+    def settings(self) -> Mapping[str, object]:
+        return {"pid": "any"}
+
+    def measure(self, cases: Sequence[Case]) -> list[Score]:
+        return [self._one(case.candidate) for case in cases]
+
+    def _one(self, text: str) -> Score:
+        if text == "killer":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if text.startswith("once "):
+            mark = Path(text.removeprefix("once "))
+            if not mark.exists():
+                mark.touch()
+                os._exit(9)
+            return Score(-1.0)
+        if text == "user":
+            raise MedassayError("nothing to be done")
+        if text == "where":
+            return Score(float(os.getpid()))
+        return Score(float(text), parts={}, evidence={"seen": text} if self.with_evidence else {})
+
+
+def rows(texts: Sequence[str]) -> list[Row]:
+    return [Row(i, Case(str(i), text)) for i, text in enumerate(texts)]
+
+
+def values(texts: Sequence[str], metric: Metric, workers: int = 2, store: Store | None = None) -> list[float | str]:
+    given = rows(texts)
+    made = [one for batch in Local(workers).score(lambda: given, [metric], store) for one in batch]
+    assert [one.row for one in made] == given
+    scores = [one.scores[metric.name] for one in made]
+    return [score.value if score.value is not None else score.unscored or "" for score in scores]
+
+
+def test_order_and_values_are_those_of_one_process() -> None:
+    texts = [str(i) for i in range(100)]
+    assert values(texts, Deadly()) == [float(text) for text in texts]
+
+
+def test_work_is_done_by_as_many_processes_as_asked_for_and_by_no_more_than_needed() -> None:
+    assert len(set(values(["where"] * 7, Deadly(), 3))) == 1
+    places = set(values(["where"] * 400, Deadly(), 3))
+    assert 1 < len(places) <= 3
+    assert os.getpid() not in places
+    assert set(values(["where"] * 9, Deadly(), 0)) == {float(os.getpid())}
+
+
+@pytest.mark.parametrize("at", [0, 3, 7, 8, 19])
+def test_a_case_that_kills_is_named_and_the_others_are_scored(at: int) -> None:
+    texts = [str(i) for i in range(20)]
+    texts[at] = "killer"
+    wanted: list[float | str] = [float(i) for i in range(20)]
+    wanted[at] = DIED
+    assert values(texts, Deadly()) == wanted
+
+
+def test_a_death_by_accident_loses_nothing(tmp_path: Path) -> None:
+    texts = [str(i) for i in range(20)]
+    texts[5] = f"once {tmp_path / 'mark'}"
+    assert values(texts, Deadly()) == [-1.0 if i == 5 else float(i) for i in range(20)]
+
+
+def test_a_death_is_not_kept_so_that_a_later_run_tries_again(tmp_path: Path) -> None:
+    with Store(tmp_path / "s") as store:
+        metric = Deadly()
+        assert values(["1", "killer", "3"], metric, store=store) == [1.0, DIED, 3.0]
+        cases = [Case("", text) for text in ("1", "killer", "3")]
+        assert [score is None for score in store.get(metric, cases)] == [False, True, False]
+
+
+def test_a_metric_that_always_kills_stops_the_run() -> None:
+    with pytest.raises(MedassayError, match=r"worker processes keep dying \(signal 9\)"):
+        values(["killer"] * 200, Deadly())
+
+
+def test_what_a_metric_says_to_the_user_arrives() -> None:
+    with pytest.raises(MedassayError, match="nothing to be done"):
+        values(["1", "user"], Deadly())
+
+
+def test_equal_content_is_measured_once_though_it_is_under_way(tmp_path: Path) -> None:
+    submitted: list[list[str]] = []
+
+    class Watched(Workers):
+        def submit(self, metric, cases, *, texts):  # type: ignore[no-untyped-def]
+            submitted.append([case.candidate for case in cases])
+            return super().submit(metric, cases, texts=texts)
+
+    metric = Deadly()
+    pool = Watched([metric], 2)
+    texts = [str(i % 12) for i in range(40)]
+    try:
+        with Store(tmp_path / "s") as store:
+            made = [one for batch in Slices(pool, store).run(rows(texts), [metric], 8) for one in batch]
+    finally:
+        pool.close()
+    assert [one.scores["deadly"].value for one in made] == [float(text) for text in texts]
+    assert submitted == [[str(i) for i in range(8)], ["8", "9", "10", "11"]]
+
+
+def test_real_metrics_give_the_same_scores_by_any_number_of_processes() -> None:
+    texts = ["Tubular adenoma.", "No tumour seen; margins clear.", "Invasive carcinoma, grade 2.", "Gastritis."] * 30
+    cases = [Case(str(i), text, (texts[(i * 7 + 1) % 120],), row=i) for i, text in enumerate(texts)]
+    request = "rouge1,bleu,z(rouge1_r,chrf),bertscore(idf=yes)"
+    one, two = (score_cases(cases, load_metrics(request), workers=workers) for workers in (0, 2))
+    assert one.scores.keys() == two.scores.keys()
+    for name in one.scores:
+        assert list(one[name]) == list(two[name])
+    assert one.signatures == two.signatures
+
+
+def test_an_ensemble_over_the_set_is_measured_side_by_side(tmp_path: Path) -> None:
+    cases = [Case(str(i), "a b c d"[: 1 + i % 7], ("a b c",), row=i) for i in range(50)]
+    metric = load_metrics("z(rouge1,chrf)")[0]
+    assert isinstance(metric, ZMean)
+    given = [Row(case.row, case) for case in cases]
+    with Store(tmp_path / "s") as store:
+        made = [one for batch in Local(2).score(lambda: given, [metric], store) for one in batch]
+    assert [one.scores[metric.name] for one in made] == list(
+        score_cases(cases, load_metrics("z(rouge1,chrf)"))[metric.name]
+    )
+
+
+def test_evidence_is_asked_for_as_the_metric_says() -> None:
+    metric = Deadly()
+    metric.with_evidence = True
+    made = [one for batch in Local(1).score(lambda: rows(["1"]), [metric], None) for one in batch]
+    assert made[0].scores["deadly"].evidence == {"seen": "1"}
+
+
+class Waiting(Deadly):
+    name = "waiting"
+    runs_on = "network"
+    stopped = False
+    thread: str | None = None
+
+    def measure(self, cases: Sequence[Case]) -> list[Score]:
+        type(self).thread = threading.current_thread().name
+        return super().measure(cases)
+
+    def stop(self) -> None:
+        type(self).stopped = True
+
+
+def test_a_metric_that_waits_runs_in_a_thread_of_this_process() -> None:
+    assert values(["where"], Waiting(), 2) == [float(os.getpid())]
+    assert Waiting.thread is not None and Waiting.thread.startswith("medassay-waiting")
+    assert Waiting.stopped
+
+
+def test_places() -> None:
+    rouge, part, ensemble = load_metrics("rouge1,rouge1_r,z(bleu,chrf)")
+    assert [metric.name for metric in leaves([rouge, ensemble, rouge])] == ["rouge1", "bleu", "chrf"]
+    assert place(rouge) == place(part) == "cores"
+    assert place(Waiting()) == "network"
+
+
+def test_a_number_of_workers_below_none_is_refused() -> None:
+    with pytest.raises(MedassayError, match="less than 0"):
+        Local(-1)
+
+
+@pytest.fixture
+def orphan(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process with two workers that are busy for long, and whose pids it has written."""
+    (tmp_path / "busy_metric.py").write_text(
+        "import os, time\n"
+        "def busy(candidate):\n"
+        "    open(os.environ['PIDS'], 'a').write(f'{os.getpid()}\\n')\n"
+        "    time.sleep(0.02)\n"
+        "    return 1.0\n"
+    )
+    lines = "\n".join(f"c{i},text {i}" for i in range(20_000))
+    (tmp_path / "cases.csv").write_text(f"id,candidate\n{lines}\n")
+    arguments = ["score", "cases.csv", "--metrics", "py:busy_metric:busy", "--workers", "2", "--out", "out.csv"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "medassay", *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "PIDS": str(tmp_path / "pids")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def pids(folder: Path) -> set[int]:
+    path = folder / "pids"
+    return {int(line) for line in path.read_text().splitlines() if line} if path.exists() else set()
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def wait_for(condition, seconds: float = 60) -> None:  # type: ignore[no-untyped-def]
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_their_parent(orphan: subprocess.Popen[str], tmp_path: Path, how: signal.Signals) -> None:
+    wait_for(lambda: len(pids(tmp_path)) == 2)
+    if how is signal.SIGINT:
+        os.killpg(orphan.pid, how)  # as the terminal does: to the whole group
+    else:
+        orphan.send_signal(how)
+    _, said = orphan.communicate(timeout=60)
+    if how is signal.SIGINT:
+        assert orphan.returncode == 130
+        assert said.count("\n") == 1 and "the same command continues" in said
+    wait_for(lambda: not any(alive(pid) for pid in pids(tmp_path)))
