@@ -25,7 +25,7 @@ const toUtf16 = (text) => {
 };
 
 const spanOf = (start, end) => Number.isInteger(start) && Number.isInteger(end) && end > start;
-const drawn = new Set(["matches", "entities", "links", "sentences", "reference", "image", "width", "height", "groundings", "patches", "map", "warning", "picture", "pictureNote", "contradictions", "stability", "reports", "partial", "trust"]);
+const drawn = new Set(["matches", "entities", "links", "sentences", "reference", "image", "width", "height", "groundings", "patches", "map", "warning", "picture", "pictureNote", "contradictions", "pairs", "stability", "reports", "partial", "trust"]);
 
 /** Flat differences back to matches, neighbours on both sides joined into runs that read as phrases. */
 const runs = (flat, candidate, reference) => {
@@ -112,7 +112,8 @@ const readEvidence = (evidence, texts, types) => {
     }
   }
   const sentences = [];
-  for (const sentence of Array.isArray(evidence.sentences) ? evidence.sentences : []) {
+  // Contradictions say all that their sentences would.
+  for (const sentence of Array.isArray(evidence.sentences) && !Array.isArray(evidence.contradictions) ? evidence.sentences : []) {
     kinds.add("sentences");
     const value = typeof sentence?.score === "number" ? sentence.score.toFixed(3) : "";
     const span = put(sentence?.side, { start: sentence?.start, end: sentence?.end, css: "sentence", partners: [] });
