@@ -81,7 +81,7 @@ def test_bleurt_is_never_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_bleurt_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(MedassayError, match="hf|models fetch lucadiliello/BLEURT-20"):
+    with pytest.raises(MedassayError, match=r"hf|models fetch lucadiliello/BLEURT-20"):
         Bleurt()
 
 

@@ -30,7 +30,8 @@ class Tables:
     def __init__(self, path: Path) -> None:
         found = initialisers(path)
         try:
-            self.words, self.scales = found["embeddings.word.weight.int8"], found["embeddings.word.weight.scale"]
+            # The word table is large: it stays int8 and only the rows asked for are unfolded.
+            self.words, self.scales = _rows(found, "embeddings.word.weight")
             self.places = _table(found, "embeddings.place.weight")
             self.sides = _table(found, "embeddings.side.weight")
             self.gain, self.shift = found["embeddings.norm.weight"], found["embeddings.norm.bias"]
@@ -57,11 +58,17 @@ class Tables:
         return states
 
 
-def _table(found: dict[str, npt.NDArray[Any]], name: str) -> Matrix:
-    """A table as float32, whether stored so or as int8 with a scale for each row."""
+def _rows(found: dict[str, npt.NDArray[Any]], name: str) -> tuple[npt.NDArray[Any], Matrix]:
+    """A table as stored and the scale of each of its rows."""
     if name in found:
-        return found[name].astype(np.float32)
-    table: Matrix = found[f"{name}.int8"].astype(np.float32) * found[f"{name}.scale"][:, None]
+        return found[name], np.ones(len(found[name]), np.float32)
+    return found[f"{name}.int8"], found[f"{name}.scale"]
+
+
+def _table(found: dict[str, npt.NDArray[Any]], name: str) -> Matrix:
+    """A whole table as float32."""
+    whole, scale = _rows(found, name)
+    table: Matrix = whole.astype(np.float32) * scale[:, None]
     return table
 
 
