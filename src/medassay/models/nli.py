@@ -8,7 +8,6 @@ held-out answers of the cross-encoder, turns both into one probability (MODEL_CA
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,9 +16,8 @@ import numpy as np
 
 from medassay.errors import ModelError
 from medassay.models.base import Matrix
-from medassay.models.graphs import BUDGET, ModelSet, stack
-from medassay.models.pairs import join_pair
-from medassay.models.tokens import CLS, SEP, batches
+from medassay.models.graphs import ModelSet
+from medassay.models.pairs_model import open_pairs
 
 if TYPE_CHECKING:
     from medassay.language.contradiction import Verdict
@@ -38,8 +36,6 @@ FEATURES = (
 
 Pair = tuple[str, str]
 
-_CACHED_PAIRS = 50_000
-
 
 @dataclass(frozen=True, slots=True)
 class Inference:
@@ -57,7 +53,7 @@ class EmbeddedNli:
         self.settings = models.role("nli")
         self.name = f"{models.name}/nli"
         self.weights = _weights(self.settings, str(models.folder))
-        self.cache: OrderedDict[Pair, Matrix] = OrderedDict()
+        self.pairs = open_pairs(models, "nli")
 
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
         """[pairs, 3] probabilities of entailment, neutral, contradiction of (premise, hypothesis) pairs."""
@@ -93,23 +89,10 @@ class EmbeddedNli:
 
     def neural(self, pairs: Sequence[Pair]) -> Matrix:
         """The cross-encoder alone: [pairs, 3]; each distinct pair is run once."""
-        fresh = [pair for pair in dict.fromkeys(pairs) if pair not in self.cache]
-        texts = list(dict.fromkeys(text for pair in fresh for text in pair))
-        tokens = dict(zip(texts, self.models.tokenizer(texts)))
-        limit = int(self.settings["max_tokens"])
-        joined = [join_pair(tokens[a].ids, tokens[b].ids, CLS, SEP, limit) for a, b in fresh]
-        made: dict[Pair, Matrix] = {}
-        for batch in batches([len(ids) for ids, _ in joined], BUDGET):
-            rows = [tuple(joined[i][0]) for i in batch]
-            hidden, mask = stack(self.models.hidden(rows, [joined[i][1] for i in batch]))
-            logits = self.models.run(self.settings["graph"], {"hidden": hidden, "mask": mask})[0]
-            for i, chances in zip(batch, softmax(logits / float(self.settings.get("temperature", 1.0)))):
-                made[fresh[i]] = chances
-        found = [made[pair] if pair in made else self.cache[pair] for pair in pairs]
-        self.cache.update(made)
-        while len(self.cache) > _CACHED_PAIRS:
-            self.cache.popitem(last=False)
-        return np.stack(found).astype(np.float32) if found else np.zeros((0, 3), np.float32)
+        if not pairs:
+            return np.zeros((0, 3), np.float32)
+        logits = self.pairs.run(pairs, "nli")
+        return softmax(logits / float(self.settings.get("temperature", 1.0))).astype(np.float32)
 
 
 def features(pair: Pair, verdicts: Sequence[Verdict]) -> list[float]:
