@@ -200,9 +200,10 @@ def metrics_command(
 
 @app.command()
 def train(
-    role: Annotated[str, typer.Argument(help="ner, re, align or expert.")],
+    role: Annotated[str, typer.Argument(help="ner, re, align, expert, quality or nli.")],
     data: Annotated[
-        Path, typer.Option(help="Annotation (ner, re), JSON lines of concepts (align), CSV of scored pairs.")
+        Path,
+        typer.Option(help="Annotation (ner, re), JSON lines of concepts (align), CSV of pairs (expert, quality, nli)."),
     ],
     base: Annotated[
         str, typer.Option(help="Folder of a BERT to start from; preset paper: any encoder of transformers.")
