@@ -177,3 +177,19 @@ def test_more_trust_never_means_a_worse_route(g: float, l: float, s: float, more
 
 def test_the_evidence_is_json() -> None:
     json.dumps(dict(only(Trust(three()), g=0.5).evidence))
+
+
+def test_a_dimension_is_measured_once_though_asked_for_twice() -> None:
+    from medassay.engine.local import score_cases
+
+    class Counted(Given):
+        count = 0
+
+        def measure(self, cases):  # type: ignore[no-untyped-def]
+            Counted.count += 1
+            return super().measure(cases)
+
+    metric = Trust([Counted("logic"), *three()[::2]])
+    result = score_cases([case(g=1.0, l=0.5, s=1.0)], [*metric.members, metric])
+    assert Counted.count == 1
+    assert result["trust"][0].parts["logic"] == result["logic"][0].value == 0.5

@@ -17,7 +17,7 @@ from medassay.engine.base import BATCH, Scored, Source, batch_size, chunks, leav
 from medassay.engine.slices import Measured, Pool, Slices
 from medassay.engine.store import Store
 from medassay.errors import MedassayError
-from medassay.metrics.base import Metric, Scorer, survey_all
+from medassay.metrics.base import Metric, survey_all
 from medassay.scores import Result, Score
 
 
@@ -146,9 +146,9 @@ def run(
 def score_cases(cases: Sequence[Case], metrics: Sequence[Metric], *, workers: int = 0) -> Result:
     """Score cases held in memory: in this process, or with worker processes."""
     if workers == 0:
-        whole: Scorer = Slices(Here(), None).scores
-        survey_all(metrics, [cases], whole)
-        return Result(tuple(cases), tuple(metrics), {metric.name: whole(metric, cases) for metric in metrics})
+        slices = Slices(Here(), None)
+        survey_all(metrics, [cases], slices.scores)
+        return Result(tuple(cases), tuple(metrics), slices.columns(metrics, cases))
     rows = [Row(case.row, case) for case in cases]
     made = [scored for batch in Local(workers).score(lambda: rows, metrics, None) for scored in batch]
     return Result(

@@ -82,8 +82,12 @@ class Slices:
 
     def scores(self, metric: Metric, cases: Sequence[Case]) -> list[Score]:
         """One metric's scores of cases at hand."""
-        batch = self._plan([Row(case.row, case) for case in cases], [metric])
-        return self._scores(metric, batch)
+        return self.columns([metric], cases)[metric.name]
+
+    def columns(self, metrics: Sequence[Metric], cases: Sequence[Case]) -> dict[str, list[Score]]:
+        """Several metrics' scores of cases at hand; a member that is also asked for alone is measured once."""
+        batch = self._plan([Row(case.row, case) for case in cases], metrics)
+        return {metric.name: self._scores(metric, batch) for metric in metrics}
 
     def _plan(self, rows: list[Row], metrics: Sequence[Metric]) -> _Batch:
         batch = _Batch(rows)
