@@ -57,11 +57,13 @@ def trust(
     strict: Strict = False,
     store: Annotated[Path | None, typer.Option(help="Lasting store of results, shared by runs.")] = None,
     no_store: Annotated[bool, typer.Option("--no-store", help="Keep nothing for a later resume.")] = False,
+    workers: Annotated[int, typer.Option(min=0, help="Processes; 0: all in one, whose models use every core.")] = 0,
 ) -> None:
     """May these reports go out? Grounding in the image, logic, stability, trust and a route; no reference needed."""
     from rich.console import Console
 
     from medassay.cli import _mapping, _say_problems, say
+    from medassay.engine.local import Local
     from medassay.engine.trust import TrustJob
     from medassay.metrics.subject import make_subject, read_prompts
     from medassay.metrics.trust import load_trust
@@ -92,6 +94,7 @@ def trust(
         prompts=read_prompts(prompts),
         histories=histories,
         stained=stained,
+        engine=Local(workers),
     )
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)
