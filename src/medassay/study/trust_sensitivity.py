@@ -106,10 +106,13 @@ def sensitivity(
         for kind in found
         for metric in metrics
     ]
+    silent = [m.name for m in metrics if not any(row["metric"] == m.name and row["n"] for row in table)]
+    table = [row for row in table if row["metric"] not in silent]
     said = [
         f"Drop: (control − variant) / control, 95 % intervals over {len(tested):,} reports. AUC: chance that a "
         "control, or a paraphrase where there are any, scores above the variant.",
         "Published: PathGLS on its own data. Reference-based metrics see the case's reference, or the control.",
+        *(f"{name}: not assessed, no report of the file has a number for it." for name in silent),
         *notes,
     ]
     return Table("sensitivity", "Sensitivity", table, said, frozenset({"drop %", "published %"}))
