@@ -115,7 +115,7 @@ const difference = (before, after) => {
   const put = (kind, word) => { const last = out[out.length - 1]; if (last?.[0] === kind) last[1] += word; else out.push([kind, word]); };
   let [i, j] = [0, 0];
   while (i < m || j < n) {
-    if (i < m && j < n && same(i, j)) { put("", b[j]); i += 1; j += 1; }
+    if (i < m && j < n && same(i, j)) { put("", a[i].length > b[j].length ? a[i] : b[j]); i += 1; j += 1; }
     else if (i < m && (j === n || table[at(i + 1, j)] >= table[at(i, j + 1)])) { put("del", a[i]); i += 1; }
     else { put("ins", b[j]); j += 1; }
   }
