@@ -28,7 +28,7 @@ _COPY = 8.0
 """The log-odds of a stretch that is the same on both sides."""
 _EMPTY = -4.0
 """The log-odds of a stretch that one side lacks altogether: as unrelated text (0.02)."""
-_SHARPNESS = 1.0
+_SHARPNESS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
