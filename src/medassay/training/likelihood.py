@@ -9,7 +9,7 @@ stand on both sides in equal measure: a damaged text is as likely given itself a
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
@@ -40,12 +40,16 @@ Pieces = list[int]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A source and a target in pieces; `learn` weighs its cross-entropy, `wrong` marks pieces to unlearn."""
+    """A source and a target in pieces; `learn` weighs its cross-entropy, `wrong` marks pieces to unlearn.
+
+    `grade` is what people say of it, (scale, value): pairs graded on one scale are ranked across groups.
+    """
 
     source: Pieces
     target: Pieces
     learn: float = 1.0
     wrong: tuple[int, ...] = ()
+    grade: tuple[int, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,16 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class Premise:
+    """A statement, and others that follow from it, that it leaves open, that it excludes."""
+
+    text: Pieces
+    follows: tuple[Pieces, ...]
+    open: tuple[Pieces, ...]
+    excluded: tuple[Pieces, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Material:
     """All that is learned from, in pieces without frame."""
 
@@ -96,8 +110,10 @@ class Material:
     damaged: list[Damaged] = field(default_factory=list)
     notes: list[tuple[Pieces, Pieces]] = field(default_factory=list)
     judged: list[Judged] = field(default_factory=list)
+    premises: list[Premise] = field(default_factory=list)
     stops: frozenset[int] = frozenset({1012, 1029, 999, 1025})
     """Pieces that end a sentence: . ? ! ;"""
+    commas: frozenset[int] = frozenset({1010})
 
 
 def changed_places(sound: Sequence[int], other: Sequence[int]) -> tuple[int, ...]:
@@ -148,12 +164,14 @@ def hidden(pieces: Pieces, rate: float, rng: random.Random) -> Pieces:
 
 
 def denoising(material: Material, rng: random.Random) -> Group:
-    """A stretch of a document from its noised self, alone or among its neighbours."""
+    """A stretch of a document from its noised self, alone or among its neighbours; once in thirty from nothing."""
     document = rng.choice(material.documents)
     length = rng.randint(20, LONGEST)
     first = rng.randrange(max(1, len(document) - length // 2))
     target = document[first : first + length]
     source = noised(target, material.stops, rng)
+    if rng.random() < 0.03:
+        return Group((Pair([], target),))
     if rng.random() < 0.3:
         around = rng.randint(20, 250)
         source = document[max(0, first - around) : first] + source + document[first + length : first + length + around]
@@ -191,7 +209,9 @@ def correcting(material: Material, rng: random.Random) -> Group:
     one = rng.choice(material.damaged)
     kind, wrong = rng.choice(one.errors)
     sound = one.text
-    source = sound if not one.wordings or rng.random() < 0.5 else rng.choice(one.wordings)
+    source = sound if not one.wordings or rng.random() < 0.4 else rng.choice(one.wordings)
+    if rng.random() < 0.4:
+        source = reordered(source, material, rng)
     added, lost = changed_places(sound, wrong), changed_places(wrong, sound)
     pairs = [Pair(source, sound, 0.5), Pair(wrong, sound, 0.0, lost), Pair(wrong, wrong, 0.2)]
     ranks = [(0, 1, True)]
@@ -199,6 +219,26 @@ def correcting(material: Material, rng: random.Random) -> Group:
         pairs.append(Pair(source, wrong, 0.0, added))
         if kind != "omission":
             ranks.append((0, 3, True))
+    return Group(tuple(pairs), tuple(ranks))
+
+
+def reordered(pieces: Pieces, material: Material, rng: random.Random) -> Pieces:
+    """The same phrases in another order: sentences of a text, or what commas divide in a single sentence."""
+    parts = sentences_of(pieces, material.stops)
+    if len(parts) < 3:
+        parts = sentences_of(pieces, material.stops | material.commas)
+    rng.shuffle(parts)
+    return [piece for one in parts for piece in one]
+
+
+def entailing(material: Material, rng: random.Random) -> Group:
+    """What follows from a statement, above what it leaves open, above what it excludes."""
+    one = rng.choice(material.premises)
+    pairs: list[Pair] = []
+    for texts, learn in ((one.follows, 0.5), (one.open, 0.0), (one.excluded, 0.0)):
+        if texts:
+            pairs.append(Pair(one.text, rng.choice(texts), learn))
+    ranks = [(i, j, False) for i in range(len(pairs)) for j in range(i + 1, len(pairs))]
     return Group(tuple(pairs), tuple(ranks))
 
 
@@ -218,9 +258,10 @@ def writing(material: Material, rng: random.Random) -> Group:
 def judging(material: Material, rng: random.Random) -> Group:
     """Candidate notes in the order of their facts: precision given dialogue or note, recall of the note."""
     one = rng.choice(material.judged)
-    source = one.source if rng.random() < 0.5 else one.note
-    pairs = [Pair(source, text, 1.0 if precision == 1.0 else 0.0) for text, precision, _ in one.candidates]
-    pairs += [Pair(text, one.note, 0.3) for text, _, _ in one.candidates]
+    scale = rng.randrange(2)
+    source = (one.source, one.note)[scale]
+    pairs = [Pair(source, text, float(p == 1.0), (), (scale, p)) for text, p, _ in one.candidates]
+    pairs += [Pair(text, one.note, 0.3, (), (2, recall)) for text, _, recall in one.candidates]
     n = len(one.candidates)
     ranks = []
     for i, (_, p, r) in enumerate(one.candidates):
@@ -233,11 +274,12 @@ def judging(material: Material, rng: random.Random) -> Group:
 
 
 TASKS: tuple[tuple[Callable[[Material, random.Random], Group], str, float], ...] = (
-    (denoising, "documents", 0.46),
-    (paraphrasing, "siblings", 0.16),
-    (correcting, "damaged", 0.24),
-    (writing, "notes", 0.09),
-    (judging, "judged", 0.05),
+    (denoising, "documents", 0.26),
+    (paraphrasing, "siblings", 0.18),
+    (correcting, "damaged", 0.22),
+    (entailing, "premises", 0.17),
+    (writing, "notes", 0.08),
+    (judging, "judged", 0.09),
 )
 
 
@@ -264,7 +306,7 @@ def packed(groups: Sequence[Group]) -> Packed:
     windows: list[Pieces] = []
     spans: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
     rows: list[tuple[tuple[int, ...], Pair]] = []
-    ranks = []
+    ranks: list[tuple[int, int, bool]] = []
     for group in groups:
         ranks += [(a + len(rows), b + len(rows), whole) for a, b, whole in group.ranks]
         for pair in group.pairs:
@@ -277,6 +319,7 @@ def packed(groups: Sequence[Group]) -> Packed:
                     spans[key].append((len(windows), 0 if start == 0 else 1, len(part) + 1))
                     windows.append([START, *part, STOP])
             rows.append((key, pair))
+    ranks += _across([pair for _, pair in rows])
     read = _table(windows, 0)
     width = read.shape[1]
     places = [[w * width + k for w, first, last in spans[key] for k in range(first, last)] for key, _ in rows]
@@ -287,6 +330,16 @@ def packed(groups: Sequence[Group]) -> Packed:
         wrong[row, [k for k in pair.wrong if k < LONGEST]] = 1
     given = _table([[START, *target] for target in targets], 0)
     return Packed(read, _table(places, -1), given, wanted, wrong, [pair.learn for _, pair in rows], ranks)
+
+
+def _across(pairs: Sequence[Pair], least: float = 0.2) -> list[tuple[int, int, bool]]:
+    """Ranks between pairs of a batch that are graded on one scale, `least` or more apart; about two a graded pair.
+
+    They make a likelihood comparable between texts: without them only the wordings of one text are ranked.
+    """
+    graded = [(i, pair.grade) for i, pair in enumerate(pairs) if pair.grade is not None]
+    ranks = [(i, j, False) for i, (s, a) in graded for j, (t, b) in graded if s == t and a >= b + least]
+    return ranks[:: max(1, len(ranks) // max(1, 2 * len(graded)))]
 
 
 def _table(rows: Sequence[Pieces], fill: int) -> Table:
@@ -386,12 +439,15 @@ def train_likelihood(
     steps: int,
     sizes: Sizes | None = None,
     unlearn: float = 0.5,
-    rank: float = 0.25,
+    rank: float = 0.4,
+    begin: Mapping[str, Tensor] | None = None,
 ) -> tuple[LikelihoodModel, list[float]]:
-    """Train on batches of `source(seed)`; returns the model and the mean loss."""
+    """Train on batches of `source(seed)`, from weights `begin` where given; returns the model and the mean loss."""
     set_seed(plan.seed)
     device = pick_device()
     model = LikelihoodModel(encoder, sizes).to(device)
+    if begin is not None:
+        model.load_state_dict(begin, strict=False)
     losses = fit(
         model,
         lambda epoch: Stream(source, steps),
@@ -418,7 +474,8 @@ def mean_logs(
             stop += 1
         chosen = order[start:stop]
         batch = packed([Group((Pair(*pairs[i]),)) for i in chosen])
-        found, mask = logs(model, batch, device)
+        with torch.no_grad():
+            found, mask = logs(model, batch, device)
         mask = _inner(mask)
         means = (found * mask).sum(1) / mask.sum(1).clamp(min=1.0)
         out[chosen] = means.float().cpu().numpy()

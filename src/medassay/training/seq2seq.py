@@ -137,10 +137,8 @@ class Writer(nn.Module):
 
     def written(self, hidden: Tensor, wanted: Tensor) -> Tensor:
         """Log-probability of the wanted pieces from the vocabulary, for flat states [n, size]."""
-        small = self.narrow(hidden)
-        # The table is the left factor, so that it stands once in an exported graph, as it is read for input.
-        logits = torch.matmul(self.table.weight.to(small.dtype), small.t()).float() + self.bias[:, None]
-        return logits.gather(0, wanted[None])[0] - logits.logsumexp(0)
+        logits = F.linear(self.narrow(hidden), self.table.weight, self.bias).float()
+        return logits.gather(1, wanted[:, None])[:, 0] - logits.logsumexp(1)
 
     def forward(self, memory: Tensor, mask: Tensor, source: Tensor, given: Tensor, wanted: Tensor) -> Tensor:
         """Log-probabilities [rows, length] of `wanted`, where `given` is the start piece and wanted[:, :-1]."""
@@ -152,7 +150,8 @@ class Writer(nn.Module):
 
 def mixed(written: Tensor, copied: Tensor, share: Tensor) -> Tensor:
     """log(share · copied + (1 − share) · written), `share` before the sigmoid and `written` a logarithm."""
-    return torch.logaddexp(F.logsigmoid(share) + torch.log(copied + FLOOR), F.logsigmoid(-share) + written)
+    one, other = F.logsigmoid(share) + torch.log(copied + FLOOR), F.logsigmoid(-share) + written
+    return torch.maximum(one, other) + F.softplus(-(one - other).abs())
 
 
 class LikelihoodModel(nn.Module):
