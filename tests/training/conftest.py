@@ -1,4 +1,4 @@
-"""A BERT of four tiny random layers with a small vocabulary, as a base folder."""
+"""A BERT of four tiny random layers with a small vocabulary as a base folder; a small UMLS release."""
 
 from __future__ import annotations
 
@@ -100,3 +100,41 @@ def segments() -> list[Segment]:
             links = frozenset({(2, 3)})
         out.append(Segment(f"s{i}", text, found, links, f"doc{i // 2}"))
     return out
+
+
+def conso(cui: str, text: str, *, lat: str = "ENG", ts: str = "P", sab: str = "SNOMEDCT_US", sup: str = "N") -> str:
+    return f"{cui}|{lat}|{ts}|L1|PF|S1|Y|A1||1|1|{sab}|PT|1|{text}|0|{sup}|256|\n"
+
+
+def rel(
+    one: str, rel: str, two: str, rela: str = "", *, sab: str = "SNOMEDCT_US", dir: str = "Y", sup: str = "N"
+) -> str:
+    return f"{one}|A1|AUI|{rel}|{two}|A2|AUI|{rela}|R1||{sab}|{sab}||{dir}|{sup}||\n"
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    (tmp_path / "MRCONSO.RRF").write_text(
+        conso("C1", "Myocardial infarction")
+        + conso("C1", "Heart attack", ts="S")
+        + conso("C1", "Infarto de miocardio", lat="SPA")
+        + conso("C2", "Heart disease")
+        + conso("C3", "Heart")
+        + conso("C4", "Obsolete thing", sup="O")
+        + conso("C5", "Kidney", sab="MSH")
+        + conso("C6", "Heart attack", ts="S", sab="MSH"),
+        encoding="utf-8",
+    )
+    (tmp_path / "MRREL.RRF").write_text(
+        rel("C1", "PAR", "C2", "inverse_isa")
+        + rel("C2", "CHD", "C1", "isa")
+        + rel("C3", "RO", "C1", "finding_site_of", dir="N")
+        + rel("C1", "RO", "C3", "has_finding_site")
+        + rel("C1", "PAR", "C4")
+        + rel("C2", "PAR", "C3", sup="O")
+        + rel("C3", "SIB", "C2")
+        + rel("C5", "RB", "C3", sab="MSH")
+        + rel("C1", "PAR", "C1"),
+        encoding="utf-8",
+    )
+    return tmp_path

@@ -14,6 +14,7 @@ import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -61,9 +62,9 @@ class ZMean(Metric):
 
     `z(rouge1_r,bertscore_f)`; any metric, family, part or setting may be a member. A member of which lower
     is better counts with its sign turned. z is taken over the cases of the set that every member scores, or
-    with `reference=FILE` over a distribution that `medassay score … --save-distribution FILE` has stored. A
-    case that a member does not score is unscored. Over the set itself the mean is 0 by construction: compare
-    systems, not runs.
+    with `reference=FILE` over a distribution that `medassay score … --save-distribution FILE` has stored
+    (`reference=notes`: the bundled one, of clinical notes). A case that a member does not score is unscored.
+    Over the set itself the mean is 0 by construction: compare systems, not runs.
     """
 
     name = "z"
@@ -92,11 +93,14 @@ class ZMean(Metric):
         self.reads = frozenset().union(*(member.reads for member in self.members))
         self.over_set = reference is None
         self.source = "set"
+        self.bundled = False
         self.distributions: Mapping[str, Distribution] | None = None
         if reference is not None:
-            self._take_stored(Path(reference))
+            self._take_stored(str(reference))
 
-    def _take_stored(self, path: Path) -> None:
+    def _take_stored(self, reference: str) -> None:
+        self.bundled = reference in bundled_names()
+        path = _BUNDLED / f"{reference}.json" if self.bundled else Path(reference)
         stored, digest = read_distributions(path)
         for member in self.members:
             if member.name not in stored:
@@ -115,12 +119,18 @@ class ZMean(Metric):
         assert self.distributions is not None, "z: scored before the set was seen"
         for member in self.members:
             one = self.distributions[member.name]
-            if one.signature != str(member.signature) and not self.over_set:
+            if not self.over_set and not self._agree(one.signature, str(member.signature)):
                 raise InputError(
                     f"the stored distribution of '{member.name}' was made with {one.signature}; here it is "
                     f"{member.signature}. Use the same settings, or store it anew with --save-distribution"
                 )
         return self.distributions
+
+    def _agree(self, stored: str, now: str) -> bool:
+        """Whether two signatures mean the same number; a bundled file is of this version whatever it says."""
+        if self.bundled:
+            stored, now = stored.rpartition("|v:")[0], now.rpartition("|v:")[0]
+        return stored == now
 
     def settings(self) -> Mapping[str, object]:
         made = "\n".join(str(member.signature) for member in self.members)
@@ -167,6 +177,14 @@ class ZMean(Metric):
         return self.compose([member.measure(cases) for member in self.members])
 
 
+_BUNDLED = Path(str(files("medassay.metrics"))) / "distributions"
+
+
+def bundled_names() -> list[str]:
+    """The distributions that come with medassay."""
+    return sorted(path.stem for path in _BUNDLED.glob("*.json"))
+
+
 def save_distributions(path: Path, metrics: Iterable[Metric], values: Mapping[str, Sequence[float]]) -> None:
     """Store how the metrics of a run, and the members of its ensembles, are distributed.
 
@@ -198,7 +216,9 @@ def read_distributions(path: Path) -> tuple[dict[str, Distribution], str]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); {remedy}") from error
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); {remedy}, or name a bundled one: {', '.join(bundled_names())}"
+        ) from error
     try:
         listed: Mapping[str, Any] = json.loads(content)["distributions"]
         found = {

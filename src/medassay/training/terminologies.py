@@ -77,11 +77,11 @@ def parse_obo(text: str) -> tuple[str, dict[str, Any]]:
 
     Synonyms of the kinds EXACT and layperson alone: broader and related ones name something else.
     """
-    header, *stanzas = text.split("\n\n[Term]\n")
+    header, *stanzas = text.replace("\r\n", "\n").split("\n[Term]\n")
     release = re.search(r"^data-version: .*?([\d-]+)$", header, re.M)
     terms: dict[str, Any] = {}
     for stanza in stanzas:
-        lines = [line.partition(": ") for line in stanza.split("\n\n[")[0].splitlines()]
+        lines = [line.partition(": ") for line in stanza.split("\n[")[0].splitlines()]
         fields: dict[str, list[str]] = {}
         for name, _, value in lines:
             fields.setdefault(name, []).append(value)
@@ -90,8 +90,8 @@ def parse_obo(text: str) -> tuple[str, dict[str, Any]]:
             "label": fields["name"][0],
             "synonyms": [one[1] for one in said if one and (one[2] == "EXACT" or "layperson" in one[3])],
             "parents": [line.split()[0] for line in fields.get("is_a", ())],
+            "relations": [tuple(line.split()[:2]) for line in fields.get("relationship", ())],
             "deprecated": fields.get("is_obsolete") == ["true"],
-            "xrefs": [line.split()[0] for line in fields.get("xref", ())],
         }
     for identity in terms:
         terms[identity]["ancestors"] = _distances(identity, terms)
