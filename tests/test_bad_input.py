@@ -14,7 +14,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from medassay.cases import MAX_CELL
+from medassay.records import MAX_CELL
 
 GOOD = [b"a,No tumour.,No tumour seen.", b"b,Adenoma.,Tubular adenoma."]
 HEADER = b"id,candidate,reference"
@@ -237,9 +237,12 @@ def test_unknown_names(tmp_path: Path, medassay: Callable) -> None:
 def test_paths_that_cannot_be_read_or_written(tmp_path: Path, medassay: Callable) -> None:
     cases = tmp_path / "cases.csv"
     cases.write_text("candidate,reference\nx,y\n")
+    empty = tmp_path / "empty"
+    empty.mkdir()
     for arguments, message in (
         ([tmp_path / "absent.csv"], "absent.csv: no such file"),
-        ([tmp_path], "unknown format"),
+        ([empty], "no case file in this folder"),
+        ([tmp_path, "--out", tmp_path / "s.csv"], "would be read as a case file"),
         ([cases, "--out", tmp_path / "absent" / "s.csv"], "does not exist; create it first"),
         ([cases, "--report", tmp_path / "absent" / "r.html"], "does not exist; create it first"),
         ([cases, "--out", tmp_path], "is a folder; name a file in it"),

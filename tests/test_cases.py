@@ -219,3 +219,24 @@ def test_any_bytes_give_rows_or_an_input_error(tmp_path: Path, content: bytes, s
         assert (row.case is None) is (row.problem is not None)
         if row.case is not None:
             str(row.case).encode("utf-8")
+
+
+def test_a_folder_is_read_as_its_files_in_the_order_of_their_names(tmp_path: Path) -> None:
+    (tmp_path / "b.jsonl").write_text(
+        '{"id": "y", "candidate": "three"}\n{"id": "x", "candidate": "again"}\nnot json\n'
+    )
+    (tmp_path / "a.csv").write_text("id,candidate\nx,one\n,two\n")
+    (tmp_path / "notes.md").write_text("no case file")
+    (tmp_path / ".hidden.csv").write_text("broken")
+    rows = list(read_cases(tmp_path))
+    assert [(row.case.id, row.case.candidate) for row in rows if row.case] == [
+        ("x", "one"),
+        ("a.csv:2", "two"),
+        ("y", "three"),
+    ]
+    problems = [f"{row.place}: {row.problem}" for row in rows if row.problem]
+    assert problems[0] == "b.jsonl, row 2: id 'x' already stands in a.csv, row 2; ids must be unique a system"
+    assert problems[1].startswith("b.jsonl, row 3: not JSON")
+    with pytest.raises(InputError, match=r"b\.jsonl, row 2"):
+        list(read_cases(tmp_path, strict=True))
+    assert len([row for row in read_cases(tmp_path, format="csv") if row.case]) == 2

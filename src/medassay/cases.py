@@ -7,25 +7,21 @@ system`; `reference_2`, `reference_3` … for further references); any other col
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import math
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from medassay.errors import InputError, nearest
+from medassay.firsts import Firsts
+from medassay.records import MAX_CELL, READERS, kind_of, name_of, read_records
 
 FIELDS = ("id", "candidate", "reference", "source", "image", "system")
-MAX_CELL = 4_000_000
-"""Characters in one text. A longer cell is a broken quote or a wrong file far more often than a report."""
-
 _NUMBERED_REFERENCE = re.compile(r"reference_([2-9]|[1-9][0-9]+)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -96,11 +92,17 @@ def _stamp(path: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record of a case file: a case, or what is wrong with it (never both)."""
+    """One record of a case file: a case, or what is wrong with it (never both). `file`: its name, in a folder."""
 
     number: int
     case: Case | None
     problem: str | None = None
+    file: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for messages."""
+        return f"{self.file}, row {self.number}" if self.file else f"row {self.number}"
 
 
 def read_cases(
@@ -112,58 +114,56 @@ def read_cases(
 ) -> Iterator[Row]:
     """Stream the rows of a case file; `-` reads standard input.
 
-    `columns` maps our field names to the file's (`{"candidate": "generated"}`). What concerns the
-    whole file (not found, no `candidate` column, truncated Parquet, 0 rows) raises `InputError`; what
-    concerns one row comes as a `Row` with a problem, or raises too where `strict`.
+    A folder is read as the files in it, in the order of their names. `columns` maps our field names to the
+    file's (`{"candidate": "generated"}`). What concerns the whole file (not found, no `candidate` column,
+    truncated Parquet, 0 rows) raises `InputError`; what concerns one row comes as a `Row` with a problem, or
+    raises too where `strict`.
     """
-    name = _name(path)
-    seen: dict[int, int] = {}
-    count = 0
-    builder = _Builder(name, dict(columns or {}), tabular=(format or _kind(path)) != "jsonl")
-    for number, record in read_records(path, format=format):
-        count += 1
-        row = builder.row(number, record, count)
+    files = case_files(path, format)
+    rows = chain.from_iterable(read_file(file, columns, format=format, folder=file != str(path)) for file in files)
+    return distinct(rows, name_of(path), strict=strict)
+
+
+def case_files(path: str | Path, format: str | None = None) -> list[str]:
+    """The file itself, or the case files of a folder by name (of the format asked for, or of any we read)."""
+    if str(path) == "-" or not Path(path).is_dir():
+        return [str(path)]
+    kinds = {format} if format else set(READERS)
+    found = [p for p in sorted(Path(path).iterdir()) if p.is_file() and kind_of(p) in kinds and p.name[0] not in "._"]
+    if not found:
+        raise InputError(f"{path}: no case file in this folder; it needs .csv, .tsv, .jsonl or .parquet files")
+    return [str(file) for file in found]
+
+
+def read_file(
+    path: str, columns: Mapping[str, str] | None = None, *, format: str | None = None, folder: bool = False
+) -> Iterator[Row]:
+    """The rows of one file. In a `folder`, a row says which file, and default ids begin with its name."""
+    builder = _Builder(name_of(path), dict(columns or {}), tabular=(format or kind_of(path)) != "jsonl")
+    file = Path(path).name if folder else ""
+    for ordinal, (number, record) in enumerate(read_records(path, format=format), 1):
+        yield builder.row(number, record, f"{file}:{ordinal}" if folder else str(ordinal), file)
+
+
+def distinct(rows: Iterable[Row], name: str, *, strict: bool = False) -> Iterator[Row]:
+    """The rows; one whose id and system stood before has that as its problem. Without any row: `InputError`."""
+    seen = Firsts()
+    files: list[str] = []
+    for row in rows:
+        if not files or row.file != files[-1]:
+            files.append(row.file)
         if row.case is not None:
-            # A hash of each row, not the ids themselves: a million rows stay small.
-            mark = int.from_bytes(hashlib.blake2b(repr(row.case.key).encode(), digest_size=8).digest())
-            first = seen.setdefault(mark, number)
-            if first != number:
+            # A hash of each row, not the ids themselves: millions of rows stay small.
+            first = seen.add(repr(row.case.key).encode(), (len(files) - 1) << 40 | row.number)
+            if first is not None:
                 again = f"id '{row.case.id}'" + (f", system '{row.case.system}'" if row.case.system else "")
-                row = Row(number, None, f"{again} already stands in row {first}; ids must be unique a system")
+                stood = Row(first & (1 << 40) - 1, None, "", files[first >> 40]).place
+                row = replace(row, case=None, problem=f"{again} already stands in {stood}; ids must be unique a system")
         if strict and row.problem:
-            raise InputError(f"{name}, row {number}: {row.problem}")
+            raise InputError(f"{name}, {row.place}: {row.problem}")
         yield row
-    if count == 0:
+    if not files:
         raise InputError(f"{name}: no rows; it needs a header and at least one case")
-
-
-def read_records(path: str | Path, *, format: str | None = None) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
-    """Stream any table: row number with its cells by column, or with what is wrong with that row."""
-    name = _name(path)
-    if str(path) != "-" and not Path(path).exists():
-        raise InputError(f"{name}: no such file")
-    kind = format or _kind(path)
-    readers = {"csv": _csv_records, "tsv": _csv_records, "jsonl": _jsonl_records, "parquet": _parquet_records}
-    if kind not in readers:
-        raise InputError(f"{name}: unknown format '{kind}'; use .csv, .tsv, .jsonl or .parquet, or --format")
-    yield from readers[kind](path, name, kind)
-
-
-def _name(path: str | Path) -> str:
-    return "standard input" if str(path) == "-" else str(path)
-
-
-def _kind(path: str | Path) -> str:
-    if str(path) == "-":
-        return "csv" if _peek_stdin() != "{" else "jsonl"
-    suffix = Path(path).suffix.lower().lstrip(".")
-    return {"ndjson": "jsonl", "json": "jsonl", "pq": "parquet", "tab": "tsv", "txt": "tsv"}.get(suffix, suffix)
-
-
-def _peek_stdin() -> str:
-    buffer = sys.stdin.buffer
-    head = buffer.peek(64)[:64] if isinstance(buffer, io.BufferedReader) else b""
-    return head.decode("utf-8", "ignore").lstrip("﻿ \r\n\t")[:1]
 
 
 class _Builder:
@@ -181,22 +181,22 @@ class _Builder:
                 )
         self.checked: set[tuple[str, ...]] = set()
 
-    def row(self, number: int, record: Mapping[str, Any] | str, ordinal: int) -> Row:
+    def row(self, number: int, record: Mapping[str, Any] | str, identity: str, file: str) -> Row:
         """A case from one record; a string is a problem found while reading it."""
         if isinstance(record, str):
-            return Row(number, None, record)
+            return Row(number, None, record, file)
         header = tuple(record)
         if header not in self.checked:
             problem = self._missing(header)
             if problem and self.tabular:
                 raise InputError(f"{self.name}: {problem}")
             if problem:
-                return Row(number, None, problem)
+                return Row(number, None, problem, file)
             self.checked.add(header)
         try:
-            return Row(number, self._case(number, record, ordinal))
+            return Row(number, self._case(number, record, identity), None, file)
         except _RowProblem as problem:
-            return Row(number, None, str(problem))
+            return Row(number, None, str(problem), file)
 
     def _missing(self, header: tuple[str, ...]) -> str | None:
         for ours, theirs in {"candidate": "candidate", **self.columns}.items():
@@ -208,7 +208,7 @@ class _Builder:
                 return f"no column '{theirs}'{nearest(theirs, header)}{remedy}. Columns found: {listed or 'none'}"
         return None
 
-    def _case(self, number: int, record: Mapping[str, Any], ordinal: int) -> Case:
+    def _case(self, number: int, record: Mapping[str, Any], default: str) -> Case:
         taken = {theirs: ours for ours, theirs in self.columns.items()}
         texts: dict[str, str | None] = {}
         references: list[tuple[int, str]] = []
@@ -225,7 +225,7 @@ class _Builder:
                 extra[_clean(column)] = _plain(value)
         identity = texts.get("id")
         return Case(
-            id=identity.strip() if identity and identity.strip() else str(ordinal),
+            id=identity.strip() if identity and identity.strip() else default,
             candidate=texts.get("candidate") or "",
             references=tuple(text for _, text in sorted(references, key=lambda pair: pair[0])),
             source=texts.get("source") or None,
@@ -274,122 +274,6 @@ def _plain(value: Any) -> Value:
     if isinstance(value, list | dict):
         return _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False, default=str))
     return str(value)
-
-
-def _open_text(path: str | Path, name: str) -> IO[str]:
-    """UTF-8 with or without a BOM; undecodable bytes arrive as lone surrogates and are named by row."""
-    try:
-        if str(path) == "-":
-            return io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", errors="surrogateescape", newline="")
-        return Path(path).open(encoding="utf-8-sig", errors="surrogateescape", newline="")
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
-
-
-_NOT_UTF8 = re.compile("[\udc80-\udcff]")
-
-
-def _csv_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
-    csv.field_size_limit(2 * MAX_CELL)
-    with _open_text(path, name) as stream:
-        # A NUL is never part of a report; dropping it here keeps the csv module and every column safe.
-        lines = (line.replace("\0", " ") for line in stream)
-        reader = csv.reader(lines, delimiter="\t" if kind == "tsv" else ",")
-        header: list[str] | None = None
-        number = 0
-        while True:
-            number += 1
-            try:
-                cells = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                yield number, f"cannot be parsed ({error}); is a quote left open?"
-                continue
-            # An empty line is no case but counts, so that row numbers are those of a spreadsheet.
-            if not cells:
-                continue
-            if header is None:
-                header = _csv_header(cells, name)
-            else:
-                yield number, _csv_record(header, cells)
-
-
-def _csv_header(cells: list[str], name: str) -> list[str]:
-    header = [cell.strip() for cell in cells]
-    if any(_NOT_UTF8.search(cell) for cell in header):
-        raise InputError(f"{name}, row 1: the header is not UTF-8 (UTF-16 or Latin-1?); save the file as UTF-8")
-    twice = {h for h in header if header.count(h) > 1}
-    if twice:
-        raise InputError(f"{name}, row 1: column '{sorted(twice)[0]}' stands twice in the header; rename one")
-    return header
-
-
-def _csv_record(header: list[str], cells: list[str]) -> Mapping[str, Any] | str:
-    if len(cells) != len(header):
-        return f"{len(cells)} cells where the header has {len(header)} columns; is a comma or quote unescaped?"
-    for column, cell in zip(header, cells):
-        if _NOT_UTF8.search(cell):
-            return f"column '{column}': not UTF-8 (Latin-1?); save the file as UTF-8"
-    return dict(zip(header, cells))
-
-
-def _jsonl_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
-    with _open_text(path, name) as stream:
-        for number, line in enumerate(stream, 1):
-            if not line.strip():
-                continue
-            if _NOT_UTF8.search(line):
-                yield number, "not UTF-8 (Latin-1?); save the file as UTF-8"
-                continue
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                yield number, f"not JSON ({error}); the file needs one object a line"
-                continue
-            yield (
-                number,
-                record if isinstance(record, dict) else f"expected an object, found {type(record).__name__}",
-            )
-
-
-def _check_parquet(path_or_file: str | io.BytesIO) -> None:
-    """Look at both ends of the file: a cut one is told plainly, before the reader panics over it."""
-    with Path(path_or_file).open("rb") if isinstance(path_or_file, str) else nullcontext(path_or_file) as stream:
-        start = stream.read(4)
-        size = stream.seek(0, io.SEEK_END)
-        stream.seek(max(0, size - 8))
-        tail = stream.read(8)
-        stream.seek(0)
-    if start != b"PAR1" or tail[4:] != b"PAR1" or int.from_bytes(tail[:4], "little") > size - 12:
-        raise ValueError("its first or last bytes are not those of Parquet")
-
-
-def _parquet_records(path: str | Path, name: str, kind: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
-    from arro3.io import read_parquet
-
-    if str(path) == "-":
-        path_or_file: Any = io.BytesIO(sys.stdin.buffer.read())
-    else:
-        path_or_file = str(path)
-    try:
-        _check_parquet(path_or_file)
-        batches = read_parquet(path_or_file)
-        number = 0
-        for batch in batches:
-            columns = {n: batch.column(n).to_pylist() for n in batch.schema.names}
-            for values in zip(*columns.values()):
-                number += 1
-                yield number, dict(zip(columns, values))
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
-    except BaseException as error:
-        # arro3 raises its own types for a broken file; one of them, a panic, is not even an Exception.
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        raise InputError(f"{name}: not a readable Parquet file ({error}); was the download cut short?") from error
 
 
 def make_cases(

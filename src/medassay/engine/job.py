@@ -137,17 +137,17 @@ class Job:
         for scored in batch:
             case = scored.row.case
             if case is None:
-                problems.append(f"row {scored.row.number}: {scored.row.problem}")
+                problems.append(f"{scored.row.place}: {scored.row.problem}")
                 if page is not None:
                     page.problem(problems[-1])
                 continue
             if not case.has("candidate"):
                 column = self.columns.get("candidate", "candidate")
-                problems.append(f"row {case.row}: column '{column}' is empty; the case is unscored")
+                problems.append(f"{scored.row.place}: column '{column}' is empty; the case is unscored")
                 if self.strict:
                     raise InputError(f"{self.cases}, {problems[-1]}")
             problems += [
-                f"row {case.row}: metric '{name}': {DIED}"
+                f"{scored.row.place}: metric '{name}': {DIED}"
                 for name, score in scored.scores.items()
                 if score.unscored == DIED
             ]
@@ -175,6 +175,8 @@ class Job:
                 raise InputError(f"{path}: is a folder; name a file in it")
             if path is not None and path.exists() and Path(self.cases).exists() and path.samefile(self.cases):
                 raise InputError(f"{path}: is the case file itself; write the scores to another file")
+        if self.out is not None and Path(self.cases).is_dir() and Path(self.cases).samefile(self.out.resolve().parent):
+            raise InputError(f"{self.out}: would be read as a case file by the next run; write it to another folder")
         if self.out is not None and self.page is not None and self.out.resolve() == self.page.resolve():
             raise InputError(f"{self.out}: scores and report cannot be one file; name two")
 

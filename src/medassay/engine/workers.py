@@ -102,9 +102,10 @@ class Workers:
 
     def close(self) -> None:
         """End all workers, whatever they are doing."""
-        if self.closed:
-            return
-        self.closed = True
+        with self.starting:  # no worker starts from here on
+            if self.closed:
+                return
+            self.closed = True
         atexit.unregister(self.close)
         for _ in self.lanes:
             self.jobs.put(None)
@@ -126,13 +127,16 @@ class _Lane(threading.Thread):
     def _open(self) -> None:
         # One at a time: a fork must know every end that it copies.
         with self.pool.starting:
+            if self.pool.closed:
+                raise MedassayError("the run was stopped")
             self.pipe, there = self.context.Pipe()
             known = [lane.pipe for lane in self.pool.lanes if lane is not self]
             copies = [*known, self.pipe] if START == "fork" else []
-            self.process = self.context.Process(
+            process = self.context.Process(
                 target=work, args=(there, copies, self.pool.metrics, self.pool.threads), name="medassay-worker"
             )
-            self.process.start()
+            process.start()
+            self.process = process
             there.close()
 
     def run(self) -> None:
@@ -197,8 +201,6 @@ class _Lane(threading.Thread):
         return self._survivors(job, cases[:half]) + self._survivors(job, cases[half:])
 
     def _anew(self) -> None:
-        if self.pool.closed:
-            raise MedassayError("the run was stopped")
         self.pipe.close()
         self.process.join(5)
         self.pool.died(self.process.exitcode)

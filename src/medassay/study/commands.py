@@ -163,9 +163,9 @@ def _scored(
     path: Path, metrics: str, models: str, columns: str, format: str | None
 ) -> tuple[ScoreTable, list[str] | None, Sequence[str]]:
     """The scores, the columns asked for, and problems: from a scores file, or by scoring a case file."""
-    from medassay.cases import read_records
     from medassay.cli import _mapping
     from medassay.metrics.registry import _as_part, load_metrics, names, split
+    from medassay.records import read_records
     from medassay.study.scorefile import read_scores
 
     mapping = _mapping(columns)

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from medassay.cases import read_records
 from medassay.errors import InputError
+from medassay.records import read_records
 from medassay.study.changes import CRITICAL, HARMLESS, NotMade, change, kind_of, kinds, reworded
 
 FORMS = ("copy", "harmless", "rewording", "paraphrase", "slip", "error", "reworded error", "unrelated")

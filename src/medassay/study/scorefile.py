@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from medassay.cases import read_records
 from medassay.errors import InputError, MedassayError, UnknownName, nearest
 from medassay.metrics.base import Metric
 from medassay.metrics.registry import metric_class, names
 from medassay.metrics.trust import LABELS
 from medassay.outputs import guard
+from medassay.records import read_records
 from medassay.scores import Result
 from medassay.study.resampling import Floats, Ints
 

@@ -102,9 +102,9 @@ def sensitivity(
     seed: Seed = 1,
 ) -> None:
     """Control, visual hallucination, logic error: what does each cost, beside ROUGE, BLEU, BERTScore, HARE?"""
-    from medassay.cases import read_records
     from medassay.cli import _mapping
     from medassay.metrics.registry import load_metrics
+    from medassay.records import read_records
     from medassay.study import trust_sensitivity as study
 
     _check((out, report), (".csv", ".jsonl"), cases)
