@@ -1,0 +1,363 @@
+"""What the `likelihood` role learns from, as groups of pairs in batches.
+
+A batch holds groups of (source, target) pairs. Every pair that belongs together is learned as it is. Where a target
+carries an error, its changed pieces are to be unlearned, and pairs that people would rank are ranked. Errors stand
+on both sides in equal measure: a damaged text is as likely given itself as a sound one given itself.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+
+import numpy as np
+from numpy.typing import NDArray
+
+START, STOP, MASK = 101, 102, 103
+"""Pieces of the tokenizer that begin and end a text, and the one that stands for hidden words."""
+
+WINDOW = 510
+"""Source pieces read at once (the trunk reads 512 with both frame pieces)."""
+
+LONGEST = 250
+"""Target pieces of a training pair; longer targets are cut into pieces of this length."""
+
+MOST_SOURCE = 3 * WINDOW
+
+Pieces = list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A source and a target in pieces; `learn` weighs its cross-entropy, `wrong` marks pieces to unlearn.
+
+    `grade` is what people say of it, (scale, value): pairs graded on one scale are ranked across groups.
+    """
+
+    source: Pieces
+    target: Pieces
+    learn: float = 1.0
+    wrong: tuple[int, ...] = ()
+    grade: tuple[int, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Pairs and the ranks among them: (better, worse, whole), `whole` compares sums instead of means."""
+
+    pairs: tuple[Pair, ...]
+    ranks: tuple[tuple[int, int, bool], ...] = ()
+
+    @property
+    def pieces(self) -> int:
+        """Source and target pieces of the longest pair, which decides what the group costs in a batch."""
+        return max(len(p.source) // 2 + len(p.target) for p in self.pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """One text in faithful wordings, and wordings that carry a clinical error (as written by people)."""
+
+    faithful: tuple[Pieces, ...]
+    wrong: tuple[Pieces, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A text with rule-made errors (kind, text), and other faithful wordings of it where there are any."""
+
+    text: Pieces
+    errors: tuple[tuple[str, Pieces], ...]
+    wordings: tuple[Pieces, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A dialogue, its note and candidate notes with factual precision and recall."""
+
+    source: Pieces
+    note: Pieces
+    candidates: tuple[tuple[Pieces, float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Premise:
+    """A statement, and others that follow from it, that it leaves open, that it excludes."""
+
+    text: Pieces
+    follows: tuple[Pieces, ...]
+    open: tuple[Pieces, ...]
+    excluded: tuple[Pieces, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """All that is learned from, in pieces without frame."""
+
+    documents: list[Pieces] = field(default_factory=list)
+    siblings: list[Sibling] = field(default_factory=list)
+    damaged: list[Damaged] = field(default_factory=list)
+    notes: list[tuple[Pieces, Pieces]] = field(default_factory=list)
+    judged: list[Judged] = field(default_factory=list)
+    premises: list[Premise] = field(default_factory=list)
+    stops: frozenset[int] = frozenset({1012, 1029, 999, 1025})
+    """Pieces that end a sentence: . ? ! ;"""
+    commas: frozenset[int] = frozenset({1010})
+
+
+def changed_places(sound: Sequence[int], other: Sequence[int]) -> tuple[int, ...]:
+    """Places of `other` that a shortest edit of `sound` replaces or inserts."""
+    found: list[int] = []
+    for what, _, _, first, last in SequenceMatcher(None, sound, other, autojunk=False).get_opcodes():
+        if what in ("replace", "insert"):
+            found += range(first, last)
+    return tuple(found)
+
+
+def sentences_of(pieces: Pieces, stops: frozenset[int]) -> list[Pieces]:
+    """Pieces cut after each sentence end."""
+    out: list[Pieces] = [[]]
+    for piece in pieces:
+        out[-1].append(piece)
+        if piece in stops:
+            out.append([])
+    return [one for one in out if one]
+
+
+def noised(pieces: Pieces, stops: frozenset[int], rng: random.Random) -> Pieces:
+    """The text with sentences moved and dropped and runs of words hidden; one in seven stays as it is."""
+    if rng.random() < 0.15:
+        return list(pieces)
+    parts = sentences_of(pieces, stops)
+    if rng.random() < 0.5:
+        rng.shuffle(parts)
+    lost = rng.choice((0.0, 0.0, 0.1, 0.3))
+    parts = [one for one in parts if rng.random() >= lost] or parts[:1]
+    flat = [piece for one in parts for piece in one]
+    return hidden(flat, rng.choice((0.0, 0.05, 0.15, 0.3)), rng)
+
+
+def hidden(pieces: Pieces, rate: float, rng: random.Random) -> Pieces:
+    """The text with about `rate` of its pieces hidden in runs of one to four: masked, or gone in three of ten."""
+    out: Pieces = []
+    i = 0
+    while i < len(pieces):
+        if rate and rng.random() < rate / 2.5:
+            i += rng.randint(1, 4)
+            if rng.random() < 0.7:
+                out.append(MASK)
+        else:
+            out.append(pieces[i])
+            i += 1
+    return out or list(pieces)
+
+
+def denoising(material: Material, rng: random.Random) -> Group:
+    """A stretch of a document from its noised self, alone or among its neighbours; once in thirty from nothing."""
+    document = rng.choice(material.documents)
+    length = rng.randint(20, LONGEST)
+    first = rng.randrange(max(1, len(document) - length // 2))
+    target = document[first : first + length]
+    source = noised(target, material.stops, rng)
+    if rng.random() < 0.03:
+        return Group((Pair([], target),))
+    if rng.random() < 0.3:
+        around = rng.randint(20, 250)
+        source = document[max(0, first - around) : first] + source + document[first + length : first + length + around]
+    return Group((Pair(source, target),))
+
+
+def paraphrasing(material: Material, rng: random.Random) -> Group:
+    """One wording from another; above a wording with an error, and above one given an error or another text."""
+    one = rng.choice(material.siblings)
+    source, target = rng.sample(one.faithful, 2)
+    if rng.random() < 0.4:
+        return Group((Pair(hidden(source, 0.1, rng), target),))
+    pairs = [Pair(source, target)]
+    ranks: list[tuple[int, int, bool]] = []
+    if one.wrong:
+        wrong = rng.choice(one.wrong)
+        pairs += [Pair(source, wrong, 0.0), Pair(wrong, target, 0.0)]
+        ranks += [(0, 1, False), (0, 2, False)]
+    if rng.random() < 0.3:
+        other = rng.choice(material.siblings).faithful[0]
+        pairs += [Pair(source, other, 0.0), Pair(other, target, 0.0)]
+        n = len(pairs)
+        ranks += [(0, n - 2, False), (0, n - 1, False)]
+    if rng.random() < 0.3:
+        pairs.append(Pair(source, source, 0.3))
+        ranks.append((len(pairs) - 1, 0, False))
+    return Group(tuple(pairs), tuple(ranks))
+
+
+def correcting(material: Material, rng: random.Random) -> Group:
+    """A text and its damaged self, each from the other and from itself: what differs is unlearned.
+
+    A text that lacks something has no wrong piece of its own; it only explains the whole text less well.
+    """
+    one = rng.choice(material.damaged)
+    kind, wrong = rng.choice(one.errors)
+    sound = one.text
+    source = sound if not one.wordings or rng.random() < 0.4 else rng.choice(one.wordings)
+    if rng.random() < 0.4:
+        source = reordered(source, material, rng)
+    added, lost = changed_places(sound, wrong), changed_places(wrong, sound)
+    pairs = [Pair(source, sound, 0.5), Pair(wrong, sound, 0.0, lost), Pair(wrong, wrong, 0.2)]
+    ranks = [(0, 1, True)]
+    if added:
+        pairs.append(Pair(source, wrong, 0.0, added))
+        if kind != "omission":
+            ranks.append((0, 3, True))
+    return Group(tuple(pairs), tuple(ranks))
+
+
+def reordered(pieces: Pieces, material: Material, rng: random.Random) -> Pieces:
+    """The same phrases in another order: sentences of a text, or what commas divide in a single sentence."""
+    parts = sentences_of(pieces, material.stops)
+    if len(parts) < 3:
+        parts = sentences_of(pieces, material.stops | material.commas)
+    rng.shuffle(parts)
+    return [piece for one in parts for piece in one]
+
+
+def entailing(material: Material, rng: random.Random) -> Group:
+    """What follows from a statement, above what it leaves open, above what it excludes."""
+    one = rng.choice(material.premises)
+    pairs: list[Pair] = []
+    for texts, learn in ((one.follows, 0.5), (one.open, 0.0), (one.excluded, 0.0)):
+        if texts:
+            pairs.append(Pair(one.text, rng.choice(texts), learn))
+    ranks = [(i, j, False) for i in range(len(pairs)) for j in range(i + 1, len(pairs))]
+    return Group(tuple(pairs), tuple(ranks))
+
+
+def writing(material: Material, rng: random.Random) -> Group:
+    """A note from its dialogue, above another dialogue's note."""
+    source, note = rng.choice(material.notes)
+    source = hidden(source, rng.choice((0.0, 0.05, 0.15)), rng)
+    pairs = [Pair(source, note)]
+    ranks: list[tuple[int, int, bool]] = []
+    if rng.random() < 0.3:
+        _, other = rng.choice(material.notes)
+        pairs.append(Pair(source, other, 0.0))
+        ranks.append((0, 1, False))
+    return Group(tuple(pairs), tuple(ranks))
+
+
+def judging(material: Material, rng: random.Random) -> Group:
+    """Candidate notes in the order of their facts: precision given dialogue or note, recall of the note."""
+    one = rng.choice(material.judged)
+    scale = rng.randrange(2)
+    source = (one.source, one.note)[scale]
+    pairs = [Pair(source, text, float(p == 1.0), (), (scale, p)) for text, p, _ in one.candidates]
+    pairs += [Pair(text, one.note, 0.3, (), (2, recall)) for text, _, recall in one.candidates]
+    n = len(one.candidates)
+    ranks = []
+    for i, (_, p, r) in enumerate(one.candidates):
+        for j, (_, q, s) in enumerate(one.candidates):
+            if p >= q + 0.15:
+                ranks.append((i, j, False))
+            if r >= s + 0.15:
+                ranks.append((n + i, n + j, False))
+    return Group(tuple(pairs), tuple(ranks))
+
+
+TASKS: tuple[tuple[Callable[[Material, random.Random], Group], str, float], ...] = (
+    (denoising, "documents", 0.26),
+    (paraphrasing, "siblings", 0.18),
+    (correcting, "damaged", 0.22),
+    (entailing, "premises", 0.17),
+    (writing, "notes", 0.08),
+    (judging, "judged", 0.09),
+)
+
+
+Table = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """One batch as arrays, a row a pair: windows of the sources (0 is padding), places of each source's pieces
+    in them (−1 is padding), pieces given and wanted, which of the wanted are wrong, weights and ranks.
+    """
+
+    windows: Table
+    places: Table
+    given: Table
+    wanted: Table
+    wrong: Table
+    learn: list[float]
+    ranks: list[tuple[int, int, bool]]
+
+
+def packed(groups: Sequence[Group]) -> Packed:
+    """Groups as one batch; equal sources are read once. Over-long sources and targets are cut here alone."""
+    windows: list[Pieces] = []
+    spans: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
+    rows: list[tuple[tuple[int, ...], Pair]] = []
+    ranks: list[tuple[int, int, bool]] = []
+    for group in groups:
+        ranks += [(a + len(rows), b + len(rows), whole) for a, b, whole in group.ranks]
+        for pair in group.pairs:
+            key = tuple(pair.source[:MOST_SOURCE])
+            if key not in spans:
+                spans[key] = []
+                for start in range(0, max(1, len(key)), WINDOW):
+                    part = list(key[start : start + WINDOW])
+                    # The first window's frame piece stays: a place to look at where nothing fits.
+                    spans[key].append((len(windows), 0 if start == 0 else 1, len(part) + 1))
+                    windows.append([START, *part, STOP])
+            rows.append((key, pair))
+    ranks += _across([pair for _, pair in rows])
+    read = _table(windows, 0)
+    width = read.shape[1]
+    places = [[w * width + k for w, first, last in spans[key] for k in range(first, last)] for key, _ in rows]
+    targets = [pair.target[:LONGEST] for _, pair in rows]
+    wanted = _table([[*target, STOP] for target in targets], 0)
+    wrong = np.zeros_like(wanted)
+    for row, (_, pair) in enumerate(rows):
+        wrong[row, [k for k in pair.wrong if k < LONGEST]] = 1
+    given = _table([[START, *target] for target in targets], 0)
+    return Packed(read, _table(places, -1), given, wanted, wrong, [pair.learn for _, pair in rows], ranks)
+
+
+def _across(pairs: Sequence[Pair], least: float = 0.2) -> list[tuple[int, int, bool]]:
+    """Ranks between pairs of a batch that are graded on one scale, `least` or more apart; about two a graded pair.
+
+    They make a likelihood comparable between texts: without them only the wordings of one text are ranked.
+    """
+    graded = [(i, pair.grade) for i, pair in enumerate(pairs) if pair.grade is not None]
+    ranks = [(i, j, False) for i, (s, a) in graded for j, (t, b) in graded if s == t and a >= b + least]
+    return ranks[:: max(1, len(ranks) // max(1, 2 * len(graded)))]
+
+
+def _table(rows: Sequence[Pieces], fill: int) -> Table:
+    """Rows filled up to a width that is a multiple of 8, which attention on CUDA takes fastest."""
+    width = -(-max(len(row) for row in rows) // 8) * 8
+    table = np.full((len(rows), width), fill, np.int32)
+    for i, row in enumerate(rows):
+        table[i, : len(row)] = row
+    return table
+
+
+def batches(material: Material, seed: int, tokens: int, pool: int = 4) -> list[Packed]:
+    """`pool` batches of about `tokens` padded target pieces each, drawn from all tasks, of like lengths."""
+    rng = random.Random(seed)
+    tasks = [(make, share) for make, kind, share in TASKS if getattr(material, kind)]
+    drawn: list[Group] = []
+    cost = 0
+    while cost < tokens * pool:
+        group = rng.choices([make for make, _ in tasks], [share for _, share in tasks])[0](material, rng)
+        drawn.append(group)
+        cost += group.pieces * len(group.pairs)
+    drawn.sort(key=lambda g: g.pieces)
+    out: list[list[Group]] = [[]]
+    for group in drawn:
+        rows = sum(len(g.pairs) for g in out[-1]) + len(group.pairs)
+        if out[-1] and rows * group.pieces > tokens:
+            out.append([])
+        out[-1].append(group)
+    rng.shuffle(out)
+    return [packed(groups) for groups in out]
