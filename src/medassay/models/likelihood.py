@@ -1,0 +1,176 @@
+"""Role `likelihood`: how likely each token of a text is, given another text.
+
+The embedded model is a small encoder–decoder that may also copy from its source (`training/seq2seq.py`). A source
+of any length is read in overlapping windows whose states are joined, so that the decoder sees all of it; a target
+is foretold in windows too, each after a stretch of the tokens before it that is read and not counted again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from medassay.models.base import Matrix, TokenLogs
+from medassay.models.graphs import BUDGET, ModelSet, framed, stack
+from medassay.models.states import state_windows
+from medassay.models.tokens import CLS, Tokens, batches, pad
+
+Pair = tuple[str, str]
+
+OVERLAP = 100
+"""Source tokens that neighbouring windows share."""
+
+CELLS = 1_000_000
+"""Target times source tokens of a batch: bounds what attention holds at once (12 heads: 48 MB)."""
+
+MEMORY = 60_000
+"""Source tokens whose states are held at once: 92 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Tokens `first` … `last` of a pair's target as one row; those before `counted` are context only."""
+
+    pair: int
+    first: int
+    counted: int
+    last: int
+
+
+def stretches(pair: int, length: int, room: int, context: int) -> Iterator[Stretch]:
+    """Rows of at most `room` tokens that count every token of a target once.
+
+    >>> [(s.first, s.counted, s.last) for s in stretches(0, 10, 6, 2)]
+    [(0, 0, 6), (4, 6, 10)]
+    """
+    yield Stretch(pair, 0, 0, min(room, length))
+    done = room
+    while done < length:
+        last = min(done + room - context, length)
+        yield Stretch(pair, done - context, done, last)
+        done = last
+
+
+class EmbeddedLikelihood:
+    """The embedded encoder–decoder; each distinct source is read once, each distinct pair foretold once."""
+
+    def __init__(self, models: ModelSet) -> None:
+        self.models = models
+        self.settings = models.role("likelihood")
+        self.name = f"{models.name}/likelihood"
+
+    def log_likelihood(self, pairs: Sequence[Pair]) -> Matrix:
+        """Mean log-probability of a token of the second text given the first; ≤ 0, nearer 0 is likelier.
+
+        NaN where the second text has no token: there is nothing to foretell.
+        """
+        return means(self.token_logs(pairs))
+
+    def token_logs(self, pairs: Sequence[Pair]) -> list[TokenLogs]:
+        """Log-probability of each token of each pair's second text, given the first and the tokens before it."""
+        distinct = list(dict.fromkeys(pairs))
+        texts = list(dict.fromkeys(text for pair in distinct for text in pair))
+        tokens = dict(zip(texts, self.models.tokenizer(texts)))
+        made: dict[Pair, TokenLogs] = {}
+        for block in _blocks(distinct, tokens):
+            sources = list(dict.fromkeys(source for source, _ in block))
+            memories = dict(zip(sources, self._read([tokens[source] for source in sources])))
+            logs = self._foretell(block, tokens, memories)
+            made |= {pair: TokenLogs(one, tokens[pair[1]].offsets) for pair, one in zip(block, logs)}
+        return [made[pair] for pair in pairs]
+
+    def _read(self, sources: Sequence[Tokens]) -> list[Matrix]:
+        """The states of each source: its frame token, where to look when nothing fits, and its tokens."""
+        windows = state_windows(sources, int(self.settings["max_tokens"]) - 2, cut=False, overlap=OVERLAP)
+        states: list[Matrix] = [np.zeros((0, 0), np.float32)] * len(windows)
+        for batch in batches([len(w) + 2 for w in windows], BUDGET):
+            rows = [framed(sources[windows[i].text].ids[windows[i].first : windows[i].last]) for i in batch]
+            hidden, mask = stack(self.models.hidden(rows))
+            read = self.models.run(self.settings["reader"], {"hidden": hidden, "mask": mask})[0]
+            for k, i in enumerate(batch):
+                states[i] = read[k]
+        parts: list[list[Matrix]] = [[] for _ in sources]
+        for window, row in zip(windows, states):
+            if not parts[window.text]:
+                parts[window.text].append(row[:1])
+            shift = 1 - window.first
+            parts[window.text].append(row[window.owned_first + shift : window.owned_last + shift])
+        return [np.concatenate(one) for one in parts]
+
+    def _foretell(self, pairs: Sequence[Pair], tokens: dict[str, Tokens], memories: dict[str, Matrix]) -> list[Matrix]:
+        room, context = int(self.settings["target_tokens"]), int(self.settings["context_tokens"])
+        out = [np.zeros(len(tokens[target]), np.float32) for _, target in pairs]
+        rows: list[Stretch] = []
+        for i, (source, target) in enumerate(pairs):
+            fits = max(2 * context, min(room, CELLS // len(memories[source])))
+            if len(tokens[target]):
+                rows += stretches(i, len(tokens[target]), fits, context)
+        for batch in _batches(rows, [len(memories[pairs[row.pair][0]]) for row in rows]):
+            found = self._run([rows[k] for k in batch], pairs, tokens, memories)
+            for k, logs in zip(batch, found):
+                row = rows[k]
+                out[row.pair][row.counted : row.last] = logs[row.counted - row.first : row.last - row.first]
+        return out
+
+    def _run(
+        self, rows: Sequence[Stretch], pairs: Sequence[Pair], tokens: dict[str, Tokens], memories: dict[str, Matrix]
+    ) -> Matrix:
+        chosen = [pairs[row.pair] for row in rows]
+        memory, mask = stack([memories[source] for source, _ in chosen])
+        wanted = [tokens[target].ids[row.first : row.last] for row, (_, target) in zip(rows, chosen)]
+        source = np.zeros_like(mask)
+        for k in range(len(mask)):  # `stack` may repeat a lone row, and fills up as it likes
+            ids = tokens[chosen[k % len(chosen)][0]].ids
+            source[k, : len(ids) + 1] = [CLS, *ids]
+        wanted = [wanted[k % len(wanted)] for k in range(len(mask))]
+        feeds = {
+            "memory": memory,
+            "mask": mask,
+            "source": source,
+            "given": pad([[CLS, *ids[:-1]] for ids in wanted]),
+            "wanted": pad(wanted),
+        }
+        logs: Matrix = self.models.run(self.settings["graph"], feeds)[0]
+        return logs
+
+
+def means(logs: Sequence[TokenLogs]) -> Matrix:
+    """The mean of each text's log-probabilities; NaN where it has no token."""
+    return np.array([one.logs.mean(dtype=np.float64) if len(one.logs) else np.nan for one in logs], np.float32)
+
+
+def _blocks(pairs: Sequence[Pair], tokens: dict[str, Tokens]) -> Iterator[list[Pair]]:
+    """Pairs sorted by source, in blocks whose distinct sources are few enough to be held."""
+    by_source: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        by_source.setdefault(pair[0], []).append(pair)
+    block: list[Pair] = []
+    held = 0
+    for source, members in by_source.items():
+        if block and held + len(tokens[source]) > MEMORY:
+            yield block
+            block, held = [], 0
+        block += members
+        held += len(tokens[source]) + 1
+    if block:
+        yield block
+
+
+def _batches(rows: Sequence[Stretch], sources: Sequence[int]) -> Iterator[list[int]]:
+    """Indices of rows in batches of like lengths: at most BUDGET target tokens and CELLS pairs of tokens, padded."""
+    order = sorted(range(len(rows)), key=lambda i: (-(rows[i].last - rows[i].first), -sources[i], i))
+    batch: list[int] = []
+    width = 0
+    for i in order:
+        length = rows[batch[0]].last - rows[batch[0]].first if batch else 0
+        wider = max(width, sources[i])
+        count = len(batch) + 1
+        if batch and (count * length > BUDGET or count * length * wider > CELLS):
+            yield batch
+            batch, wider = [], sources[i]
+        batch.append(i)
+        width = wider
+    if batch:
+        yield batch
