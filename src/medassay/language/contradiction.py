@@ -106,6 +106,53 @@ def _shares_apart(a: Stain, b: Stain) -> bool:
     return a.low > b.high + _SHARE or b.low > a.high + _SHARE
 
 
+def within(report: Report) -> list[Verdict]:
+    """Verdicts on the parts of one statement: a marker told twice, a score and its group, a sum and its grade,
+    margins and nodes that are free and involved in one breath. Both spans are in the same text."""
+    return [*_told_twice(report), *_free_and_involved(report), *_sums(report)]
+
+
+def _told_twice(report: Report) -> Iterator[Verdict]:
+    seen: dict[str, Stain] = {}
+    for stain in read_stains(report.text):
+        other = seen.setdefault(stain.marker, stain)
+        if other is stain:
+            continue
+        results = {other.result, stain.result}
+        spans = (other.start, other.end), (stain.start, stain.end)
+        if results == {"positive", "negative"} and other.start != stain.start:
+            yield Verdict(CONTRADICTS, "marker", *spans, 0.9)
+        elif len(results) == 1:
+            yield Verdict(ENTAILS, "marker", *spans, 0.8)
+
+
+def _free_and_involved(report: Report) -> Iterator[Verdict]:
+    known = read_status(report.text)
+    for i, one in enumerate(known):
+        for other in known[i + 1 :]:
+            found = compare_status(one, other)
+            if found != "open":
+                label = CONTRADICTS if found == "apart" else ENTAILS
+                yield Verdict(label, one.topic, (one.start, one.end), (other.start, other.end), 0.8)
+
+
+def _sums(report: Report) -> Iterator[Verdict]:
+    """A Gleason score and its grade group, and the components of the Nottingham score and the grade."""
+    graded = [(e, g) for e in report.entities if e.type == "grade" and (g := normalise_grade(e.text)) is not None]
+    scores = [(e, g) for e, g in graded if g.system == "gleason"]
+    groups = [(e, g) for e, g in graded if g.system == "grade_group"]
+    for e, score in scores:
+        for other, group in groups:
+            found = compare_grades(score, group)
+            if found != "unrelated":
+                label = CONTRADICTS if found == "conflict" else ENTAILS
+                yield Verdict(label, "grade", (e.start, e.end), (other.start, other.end), 0.9)
+    follows, named = derived(report.text).get("nottingham"), stated(report.text).get("nottingham")
+    if follows is not None and named is not None:
+        label = ENTAILS if follows[0] == named[0] else CONTRADICTS
+        yield Verdict(label, "grade", (follows[1], follows[2]), (named[1], named[2]), 0.85)
+
+
 def _numbers(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
     """Numbers about the same thing; a contradiction where no number of the premise allows the hypothesis's."""
     known = quantities(premise.text)
@@ -175,7 +222,7 @@ def _statuses(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
 
 
 _SUM = re.compile(r"\b([3-5])\s*\+\s*([3-5])\b")
-_PATTERN = re.compile(r"(?:gleason )?patterns?\s*([3-5])\b", re.I)
+_PATTERN = re.compile(r"(?<!growth )(?:gleason )?patterns?\s*([3-5])\b", re.I)
 _ONLY = re.compile(r"\b(?:entirely|exclusively|only|purely|solely|consists? of)\b", re.I)
 _NONE = re.compile(r"\b(?:no|not|absent|without|none)\b", re.I)
 
@@ -192,8 +239,6 @@ def gleason_patterns(text: str) -> tuple[tuple[int, str], ...]:
         if re.search(r"gleason|score|prostat|grade group|GS\b", text, re.I):
             found.update((int(one), "present") for one in match.groups())
     for match in _PATTERN.finditer(text):
-        if "gleason" not in text.lower():
-            continue
         around = text[max(0, match.start() - 30) : match.end() + 25]
         word = "absent" if _NONE.search(around) else "only" if _ONLY.search(around) else "present"
         if re.match(r"\s*[:=]?\s*0\s*%", text[match.end() :]):
@@ -224,7 +269,7 @@ _NORMAL = re.compile(
 _INVADED = re.compile(
     r"\b(?:involved by|infiltrated|invaded|invad\w+|infiltrat\w+|replaced by|extends? (?:in)?to|involves|involving|"
     r"contains? (?:\w+ ){0,2}(?:tumou?r|carcinoma|metasta\w+)|"
-    r"(?:tumou?r|carcinoma) (?:is |are )?(?:present|found|identified|seen) (?:in|within|on))\b",
+    r"(?:tumou?r|carcinoma) (?:is |are |was |were )?(?:present|found|identified|seen) (?:in|within|on))\b",
     re.I,
 )
 

@@ -24,12 +24,19 @@ _LIMITED = re.compile(
 )
 _LESSER = re.compile(r"\b(?:dysplasia|in[\s-]situ|DCIS|PIN|CIS|component|tertiary|excluded|foc(?:us|i|al\w*)|potential|areas?|papillary)\b", re.I)
 _TUMOUR = re.compile(r"malignan|tumou?r|carcinoma|cancer|neoplas|sarcoma|melanoma|lymphoma|atypia|metasta", re.I)
+_CELLS = re.compile(
+    r"lymphocytes|scattered|background|strom|endotheli|normal|adjacent|macrophage|histiocyt|plasma cells|internal control|"
+    r"basal|luminal|in situ|surface|t[- ]cells|dendritic|subset|component",
+    re.I,
+)
+"""Words for other cells than the tumour's: a marker may differ between the two."""
 _GENE = re.compile(r"FISH|amplif|mutation|rearrange|\bgene\b|hybridi[sz]ation", re.I)
 _NEGATION = re.compile(r"\b(?:no(?! special type)|not|negative|without|free)\b", re.I)
+_FRAGMENT = re.compile(r"\W*(?:but|with|and|while|although|whereas|however)\b", re.I)
 _INSITU = re.compile(r"DCIS|LCIS|in[\s-]situ|dysplasia", re.I)
 _WHOLE_DENIAL = re.compile(
     r"\W*(?:there (?:is|was) |the (?:biopsy|specimen|sample|sections?|tissue|lesion|material) (?:shows?|is|are|contains?|reveals?) )?"
-    r"(?:(?:entirely |purely |only )?benign [\w ]{0,40}?)?(?:and |with )?(?:purely in[\s-]situ and )?"
+    r"(?:(?:entirely |purely |only )?benign [\w ]{0,40}?(?:and |with ))?(?:purely in[\s-]situ and )?"
     r"(?:no|negative for|free of|without)(?: definite| residual)?(?: evidence of)?(?: \w+)? ?"
     r"(?:malignan\w+|carcinoma|tumou?r|cancer|neoplas\w+|adenocarcinoma|component|invasion|necrosis)"
     r"(?: (?:is|was|are))?(?: (?:identified|seen|present|found|detected))?"
@@ -47,11 +54,16 @@ def surely_one(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
         return True
     if verdict.kind == "site status":
         words_ = [frozenset(words(t[slice(*at)])) for t, at in ((one, verdict.premise), (other, verdict.hypothesis))]
-        return not _limited(one, other) and bool(words_[0] & words_[1]) and not (_PART.search(one) or _PART.search(other))
+        parts = _PART.search(one) or _PART.search(other)
+        return not _limited(one, other) and words_[0] == words_[1] and (not parts or len(words_[0]) > 1)
     if verdict.kind == "marker":
+        if (_CELLS.search(one) is None) != (_CELLS.search(other) is None):
+            return False
         genes = [_GENE.search(text) is not None for text in (one, other)]
         return verdict.weight > 0.85 and genes[0] == genes[1]  # an equivocal stain is settled by a second test
     if verdict.kind in ("margin", "node"):
+        if (_INSITU.search(one) is None) != (_INSITU.search(other) is None):
+            return False
         return not _limited(one[slice(*verdict.premise)], other[slice(*verdict.hypothesis)])
     if verdict.kind == "number":
         return _one_measure(verdict, premise, hypothesis)
@@ -71,9 +83,12 @@ def surely_one(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
         return False
     if verdict.kind != "assertion" and _qualified(verdict, one, other):
         return False
-    return not _limited(one, other) and _same_scope(verdict, premise, hypothesis)
+    around = [text[max(0, at[0] - _NEAR) : at[1] + _NEAR] for text, at in ((one, verdict.premise), (other, verdict.hypothesis))]
+    return not _limited(*around) and _same_scope(verdict, premise, hypothesis)
 
 
+_NEAR = 40
+"""Characters around a finding within which a word such as `other` or `remaining` limits it."""
 _SIDE = re.compile(r"\b(?:left|right)\b", re.I)
 
 
@@ -109,8 +124,13 @@ def _one_measure(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
         return False
     if here.aspect == there.aspect == "extent":
         return True
-    union = here.subject | there.subject
-    return len(here.subject & there.subject) >= 0.6 * len(union) and here.dimension != "number"
+    if here.dimension == "count" and here.of != there.of:
+        return False
+    if here.dimension == "number":
+        return False
+    shared = here.subject & there.subject
+    smaller = min(len(here.subject), len(there.subject))
+    return len(shared) >= 0.6 * len(here.subject | there.subject) or (len(shared) >= 2 and len(shared) == smaller)
 
 
 def _same_scope(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
@@ -121,8 +141,10 @@ def _same_scope(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
     for denial, other in ((premise.text, hypothesis.text), (hypothesis.text, premise.text)):
         if _WHOLE_DENIAL.fullmatch(denial):
             return not (_PART.search(other) and "metasta" in other.lower())
-    parts = any(_PART.search(text) for text in (premise.text, hypothesis.text))
-    return not parts and _whole(premise, hypothesis)
+    either = (premise.text, hypothesis.text)
+    if any(_PART.search(text) or (_FRAGMENT.match(text) and _NEGATION.search(text)) for text in either):
+        return False
+    return _whole(premise, hypothesis)
 
 
 def _whole(premise: Report, hypothesis: Report) -> bool:
@@ -147,9 +169,9 @@ def _one_stage(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
 
 
 def _clashes(premise: Report, hypothesis: Report) -> bool:
-    """At least two stains or findings that speak against the diagnosis."""
+    """At least two stains that speak against the diagnosis."""
     profile = knowledge.named(hypothesis.text)
     if profile is None:
         return False
     own = knowledge.fit(knowledge.read_findings(premise.text), profile)
-    return own.conflicts + own.foreign >= 2
+    return own.conflicts >= 2

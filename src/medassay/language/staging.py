@@ -17,7 +17,7 @@ from medassay.language.status import read_status
 from medassay.language.terms import read_tsv
 
 _T = re.compile(r"\b[yrcpa]{0,2}T(?P<v>is|[0-4](?:mi|[a-d])?)(?!\w|\.\d)")
-_N = re.compile(r"\b[yrcpa]{0,2}(?:T[\w()]{1,5}\s?)?N(?P<v>[0-3][abc]?(?:mi)?)(?P<i>\s?\(i\+\))?(?!\w|\.\d)")
+_N = re.compile(r"\b(?:[yrc]?p|[yrca]{1,2}|[yrcpa]{0,2}T[\w()]{1,5},?\s?(?:[yrc]?p)?)N(?P<v>[0-3][abc]?(?:mi)?)(?P<i>\s?\(i\+\))?(?![\w-]|\.\d)")
 _FIGO = re.compile(r"\bFIGO (?:stage )?(?P<v>I{1,3}V?[ABC]?[12]?|IV[AB]?)\b(?! ?grade)")
 _NET = re.compile(r"\bNET,? ?(?:WHO )?G(?:rade )?(?P<v>[123])\b|\bG(?:rade )?(?P<w>[123]) (?:NET|neuroendocrine)", re.I)
 _FIGO_GRADE = re.compile(r"\bFIGO (?:grade )(?P<v>[123])\b", re.I)

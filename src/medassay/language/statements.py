@@ -78,7 +78,7 @@ def _made(
         )
         small = Report(text, entities, ())
         topics = _topics(small)
-        if not topics:
+        if not topics or text.rstrip().endswith(":"):
             continue
         label = next((part.label for part in parts if part.start <= start < part.end), "")
         section = section_at(heads, start)

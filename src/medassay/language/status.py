@@ -44,7 +44,7 @@ def _words() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
 
 
 _CLAUSE = re.compile(
-    r"[;.](?=\s|$)|\n|,?\s\b(?:but|whereas|while|although|however|though|yet)\b|,\s(?=(?:and )?(?:no|the|one|all|two|three|four|with|without|a|0/|nor)\b)|"
+    r"[;.](?=\s|$)|\n|,?\s\b(?:but|whereas|while|although|however|though|yet)\b|,\s(?=(?:and )?(?:no|the|one|all|two|three|four|with|without|a|0/|nor|containing|showing|though|tumou?r|metasta\w+)\b)|\s(?=\(\d)|"
     r"\s(?=and (?:there|the|no)\b)|:\s",
     re.I,
 )
@@ -58,6 +58,7 @@ _EVERY = re.compile(r"\ball\b|\bevery\b|\bany\b|\bno (?:lymph )?nod|\bboth\b|\bm
 _FREE_AFTER = re.compile(r"\b(?:free|negative|benign|uninvolved|tumou?r-free)\b", re.I)
 _SOME = re.compile(r"\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten|one|a|these|those|this|that|most|majority of|remaining|other|others)\s+(?:\w+ ){0,3}(?:lymph )?nodes?\b|#\s?\d", re.I)
 _ONE = re.compile(r"\bnode (?:is|was|shows?|showed)\b", re.I)
+_SINGLE = re.compile(r"\b(?:one|a|single)\s+(?:of the\s+)?(?:\w+ ){0,3}(?:lymph )?nodes?\b", re.I)
 _WHOLE = re.compile(r"\ball\b|\bevery\b|\bnone\b|\bno (?:\w+ ){0,2}(?:lymph )?nod", re.I)
 _N0 = re.compile(r"\by?p?N0\b(?!\s?\(i\+|\s?\(mol)")
 _N_POSITIVE = re.compile(r"\by?p?N[123](?:[ab]|mi)?\b")
@@ -104,6 +105,8 @@ def _read(clause: str, offset: int, subject: str) -> list[Status]:
     if _DISTANT.search(clause):
         return []
     names = frozenset(value for value, pattern in _words()[f"{topic}_name"] if pattern.search(clause))
+    if topic == "node":
+        names |= frozenset(f"level {_level(match[1])}" for match in _LEVEL.finditer(clause))
     names |= frozenset(
         name
         for match in _QUALIFIED[topic].finditer(clause)
@@ -128,19 +131,20 @@ def _read(clause: str, offset: int, subject: str) -> list[Status]:
         return _by_stage(clause, offset)
     every = bool(_EVERY.search(clause)) and not names
     single = not names and topic == "node" and _ONE.search(clause)
-    if involved is False and (single or _SOME.search(clause)) and not _WHOLE.search(clause):
+    some = _SOME.search(clause) and (not names or _OTHERS.search(clause) or _SINGLE.search(clause))
+    if involved is False and (single or some) and not _WHOLE.search(clause):
         return []  # some are free: the others may or may not be
     return [Status(topic, names, every, involved, offset, offset + len(clause))]
 
 
-_OTHERS = re.compile(r"\b(?:other|remaining|rest of|most)\b", re.I)
+_OTHERS = re.compile(r"\b(?:other|remaining|rest of|most|majority|several)\b", re.I)
 _DISTANT = re.compile(r"\bdistant\b", re.I)
 _QUALIFIED = {
     "node": re.compile(r"\b([a-z][a-z-]+(?: and [a-z-]+)?) (?:lymph )?nodes?\b", re.I),
     "margin": re.compile(r"\b([a-z][a-z-]+(?: and [a-z-]+)?) (?:resection |surgical |excision )?margins?\b", re.I),
 }
 _PLAIN = frozenset(
-    "the all surgical resection excision specimen tissue lymph regional examined resected sampled positive negative benign "
+    "most majority some several the all surgical resection excision specimen tissue lymph regional examined resected sampled positive negative benign "
     "involved free clear these those of no inked closest nearest any both each every one two three four five six seven eight "
     "nine ten with and or final wide close tumor tumour cancer n1 n2 in reactive additional other evidence for nodal from total "
     "metastatic to at identified submitted nodes node including separate individual single narrow uninvolved is are examined "
@@ -148,11 +152,21 @@ _PLAIN = frozenset(
 )
 """Words before `node` or `margin` that do not tell which one."""
 _ANEW = re.compile(r"\s*and (?:the|there|no)\b", re.I)
+_LEVEL = re.compile(r"\b(?:levels?|stations?)\s+(\d+|[IVX]+)(?=[LRABab]?\b)", re.I)
+_ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9, "X": 10}
+
+
+def _level(written: str) -> str:
+    return str(_ROMAN.get(written.upper(), written))
+
+
 _COMMA = re.compile(r",\s(?:and\s)?|\sand\s")
 
 
 def _each(clause: str, offset: int) -> list[Status]:
     """A clause about nodes and margins, one item of its list at a time; an item without a verdict has the first's."""
+    if _OTHERS.search(clause):
+        return []
     found: list[Status] = []
     start = 0
     for match in [*_COMMA.finditer(clause), None]:
@@ -222,6 +236,8 @@ def compare_status(premise: Status, hypothesis: Status) -> str:
         if not covers:
             return "open"
         return "same" if _counts_agree(premise, hypothesis) else "apart"
+    if premise.total and hypothesis.total and premise.total != hypothesis.total:
+        return "open"  # two groups of nodes, counted apart
     free, there = (premise, hypothesis) if there_is(hypothesis) else (hypothesis, premise)
     if free.every or (free.names and free.names <= there.names | free.names and free.names & there.names):
         return "apart"
@@ -236,4 +252,4 @@ def there_is(status: Status) -> bool:
 def _counts_agree(a: Status, b: Status) -> bool:
     if a.positive is None or b.positive is None or a.total is None or b.total is None:
         return True
-    return a.positive == b.positive and a.total == b.total
+    return a.positive == b.positive == 0 or (a.positive == b.positive and a.total == b.total)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from medassay.cases import Case
 from medassay.errors import MedassayError
 from medassay.language.checks import problem
-from medassay.language.contradiction import CONTRADICTS, Verdict, compare, settle
+from medassay.language.contradiction import CONTRADICTS, Verdict, compare, settle, within
 from medassay.language.graph import Report, read_reports
 from medassay.language.statements import Pair, Statement, pairs, statements
 from medassay.metrics.base import Metric
@@ -26,6 +26,9 @@ TELLS = 0.5
 RULED = 0.95
 """Probability of a contradiction that a rule found: the rules inside one report are strict."""
 
+AGREED = 0.02
+"""Probability of a contradiction where a rule found that the two agree."""
+
 RARE = 0.05
 """Share of a report's pairs that contradict each other: the model learnt on pairs of which a third did, so its
 odds are scaled down to this share."""
@@ -33,11 +36,16 @@ odds are scaled down to this share."""
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One compared pair: p(contradiction) and, where a rule found it, the rule's verdict."""
+    """One compared pair: p(contradiction) and, where a rule spoke, its verdict. Both of a pair may be one statement."""
 
     pair: Pair
     probability: float
     verdict: Verdict | None
+
+    @property
+    def open(self) -> bool:
+        """Whether no rule spoke, so that the model has to."""
+        return self.verdict is None
 
 
 class Logic(Metric):
@@ -47,8 +55,8 @@ class Logic(Metric):
     own statements: those that speak of the same marker, finding, diagnosis, margin, node, stage, grade, side or
     measured thing, and descriptions with the diagnosis they are to support; where these are few, every statement
     with the diagnosis. Statements on different specimens or other points in time are never paired. p is 0.95 where
-    the structured comparison finds a contradiction, otherwise the role `nli` says it, its odds scaled to how rare
-    contradictions are. Part `pairs` counts the pairs, `contradictions` those above one half.
+    the structured comparison finds a contradiction and 0.02 where it finds agreement; otherwise the role `nli` says
+    it, its odds scaled to how rare contradictions are. Part `pairs` counts the pairs, `contradictions` those above one half.
 
     k: how many pairs count; by default ceil(0.3 · pairs), as in the authors' code. A report with fewer than two
     comparable statements is not assessed, never 1.
@@ -83,42 +91,47 @@ class Logic(Metric):
     def _scores(self, reports: Sequence[Report]) -> list[Score]:
         """All pairs of all reports go to the model at once, each distinct pair of texts once."""
         cut = [statements(report) for report in reports]
-        paired = [pairs(some) for some in cut]
-        ruled = [[_rule(some, pair) for pair in chosen] for some, chosen in zip(cut, paired)]
-        asked = [
-            (some[pair.premise].report.text, some[pair.hypothesis].report.text)
-            for some, chosen, verdicts in zip(cut, paired, ruled)
-            for pair, verdict in zip(chosen, verdicts)
-            if verdict is None
+        ruled = [[*_inside(some), *_between(some)] for some in cut]
+        asked = list(dict.fromkeys(_texts(some, one) for some, found in zip(cut, ruled) for one in found if one.open))
+        chances = dict(zip(asked, self.model.probabilities(asked)[:, 2].tolist())) if asked else {}
+        return [
+            self._score(
+                some,
+                [replace(one, probability=scaled(chances[_texts(some, one)])) if one.open else one for one in found],
+            )
+            for some, found in zip(cut, ruled)
         ]
-        distinct = list(dict.fromkeys(asked))
-        chances = dict(zip(distinct, self.model.probabilities(distinct)[:, 2].tolist())) if distinct else {}
-        scores = []
-        for some, chosen, verdicts in zip(cut, paired, ruled):
-            found = [
-                Found(pair, RULED, verdict)
-                if verdict is not None
-                else Found(pair, scaled(chances[some[pair.premise].report.text, some[pair.hypothesis].report.text]), None)
-                for pair, verdict in zip(chosen, verdicts)
-            ]
-            scores.append(self._score(some, found))
-        return scores
 
     def _score(self, found: Sequence[Statement], judged: Sequence[Found]) -> Score:
-        if len(found) < 2:
-            return Score.none(f"not assessed: {len(found) or 'no'} statement{'s' if not found else ''} to compare")
         if not judged:
-            return Score.none(f"not assessed: none of its {len(found)} statements share a subject")
+            few = f"its {len(found)} statements share no subject" if len(found) > 1 else "too few statements to compare"
+            return Score.none(f"not assessed: {few}")
         value = 1.0 - top_mean([one.probability for one in judged], self.k)
         told = [one for one in judged if one.probability >= TELLS]
         parts = {"pairs": float(len(judged)), "contradictions": float(len(told))}
         return Score(value, parts=parts, evidence=drawn(found, told, len(judged)))
 
 
-def _rule(found: Sequence[Statement], pair: Pair) -> Verdict | None:
-    """The contradiction that the structured comparison finds in a pair of statements of one report, or None."""
-    verdict = settle(compare(found[pair.premise].report, found[pair.hypothesis].report, strict=True))
-    return verdict if verdict is not None and verdict.label == CONTRADICTS else None
+def _inside(found: Sequence[Statement]) -> Iterator[Found]:
+    """What a statement says twice."""
+    for i, one in enumerate(found):
+        for verdict in within(one.report):
+            yield Found(Pair(i, i, verdict.kind), _chance(verdict), verdict)
+
+
+def _between(found: Sequence[Statement]) -> Iterator[Found]:
+    """The pairs of statements, with the verdict of the structured comparison where it has one."""
+    for pair in pairs(list(found)):
+        verdict = settle(compare(found[pair.premise].report, found[pair.hypothesis].report, strict=True))
+        yield Found(pair, 0.0 if verdict is None else _chance(verdict), verdict)
+
+
+def _chance(verdict: Verdict) -> float:
+    return RULED if verdict.label == CONTRADICTS else AGREED
+
+
+def _texts(found: Sequence[Statement], one: Found) -> tuple[str, str]:
+    return found[one.pair.premise].report.text, found[one.pair.hypothesis].report.text
 
 
 def top_mean(chances: Sequence[float], k: int | None = None) -> float:
@@ -146,21 +159,34 @@ def drawn(found: Sequence[Statement], told: Sequence[Found], count: int) -> dict
     ordered = sorted(told, key=lambda one: (-one.probability, found[one.pair.premise].start))
     listed, sentences = [], []
     for one in ordered:
-        premise, hypothesis = found[one.pair.premise], found[one.pair.hypothesis]
+        premise, hypothesis = _places(found, one)
         by = "model" if one.verdict is None else "rule"
         kind = one.pair.kind if one.verdict is None else one.verdict.kind
         listed.append(
             {
-                "premise": [premise.start, premise.end],
-                "hypothesis": [hypothesis.start, hypothesis.end],
+                "premise": list(premise[:2]),
+                "hypothesis": list(hypothesis[:2]),
                 "kind": kind,
                 "probability": round(one.probability, 3),
                 "by": by,
             }
         )
+        score = round(1 - one.probability, 3)
         for this, other in ((premise, hypothesis), (hypothesis, premise)):
-            note = f"contradicts “{other.report.text}” ({kind}, by {by})"
-            sentences.append(
-                {"side": "candidate", "start": this.start, "end": this.end, "score": round(1 - one.probability, 3), "note": note}
-            )
+            note = f"contradicts “{other[2]}” ({kind}, by {by})"
+            sentences.append({"side": "candidate", "start": this[0], "end": this[1], "score": score, "note": note})
     return {"pairs": count, "contradictions": listed, "sentences": sentences}
+
+
+def _places(found: Sequence[Statement], one: Found) -> tuple[tuple[int, int, str], tuple[int, int, str]]:
+    """(start, end, words) of both sides; inside one statement the two parts of it."""
+    premise, hypothesis = found[one.pair.premise], found[one.pair.hypothesis]
+    if premise is not hypothesis or one.verdict is None:
+        return (premise.start, premise.end, premise.report.text), (
+            hypothesis.start,
+            hypothesis.end,
+            hypothesis.report.text,
+        )
+    text = premise.report.text
+    (a, b), (c, d) = one.verdict.premise, one.verdict.hypothesis
+    return (premise.start + a, premise.start + b, text[a:b]), (premise.start + c, premise.start + d, text[c:d])

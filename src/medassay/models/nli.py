@@ -88,11 +88,11 @@ class EmbeddedNli:
         known.update(zip(distinct, read_reports(distinct)))
 
     def neural(self, pairs: Sequence[Pair]) -> Matrix:
-        """The cross-encoder alone: [pairs, 3]; each distinct pair is run once."""
-        if not pairs:
-            return np.zeros((0, 3), np.float32)
-        logits = self.pairs.run(pairs, "nli")
-        return softmax(logits / float(self.settings.get("temperature", 1.0))).astype(np.float32)
+        """The cross-encoder alone: [pairs, 3]; each distinct pair is read once."""
+        distinct = list(dict.fromkeys(pairs))
+        logits = self.pairs.run(distinct, "nli") / float(self.settings.get("temperature", 1.0))
+        chances = dict(zip(distinct, softmax(logits))) if distinct else {}
+        return np.array([chances[pair] for pair in pairs], np.float32).reshape(len(pairs), len(LABELS))
 
 
 def features(pair: Pair, verdicts: Sequence[Verdict]) -> list[float]:
