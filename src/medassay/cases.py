@@ -146,24 +146,39 @@ def read_file(
 
 
 def distinct(rows: Iterable[Row], name: str, *, strict: bool = False) -> Iterator[Row]:
-    """The rows; one whose id and system stood before has that as its problem. Without any row: `InputError`."""
-    seen = Firsts()
-    files: list[str] = []
+    """The rows, each checked against those before it. Without any row: `InputError`."""
+    known = Identities(name, strict=strict)
     for row in rows:
-        if not files or row.file != files[-1]:
-            files.append(row.file)
+        yield known.checked(row)
+    known.end()
+
+
+class Identities:
+    """Which ids a file has had. name: what messages call it; strict: the first row with a problem raises."""
+
+    def __init__(self, name: str, *, strict: bool = False) -> None:
+        self.name, self.strict = name, strict
+        self.seen = Firsts()
+        self.files: list[str] = []
+
+    def checked(self, row: Row) -> Row:
+        """The row; where its id and system stood before, with that as its problem."""
+        if not self.files or row.file != self.files[-1]:
+            self.files.append(row.file)
         if row.case is not None:
-            # A hash of each row, not the ids themselves: millions of rows stay small.
-            first = seen.add(repr(row.case.key).encode(), (len(files) - 1) << 40 | row.number)
+            first = self.seen.add(repr(row.case.key).encode(), (len(self.files) - 1) << 40 | row.number)
             if first is not None:
                 again = f"id '{row.case.id}'" + (f", system '{row.case.system}'" if row.case.system else "")
-                stood = Row(first & (1 << 40) - 1, None, "", files[first >> 40]).place
+                stood = Row(first & (1 << 40) - 1, None, "", self.files[first >> 40]).place
                 row = replace(row, case=None, problem=f"{again} already stands in {stood}; ids must be unique a system")
-        if strict and row.problem:
-            raise InputError(f"{name}, {row.place}: {row.problem}")
-        yield row
-    if not files:
-        raise InputError(f"{name}: no rows; it needs a header and at least one case")
+        if self.strict and row.problem:
+            raise InputError(f"{self.name}, {row.place}: {row.problem}")
+        return row
+
+    def end(self) -> None:
+        """There are no more rows; that there were none at all is an error."""
+        if not self.files:
+            raise InputError(f"{self.name}: no rows; it needs a header and at least one case")
 
 
 class _Builder:

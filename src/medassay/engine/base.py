@@ -7,13 +7,13 @@ same cases give the same bytes: every metric sees complete slices, and what is m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from medassay.cases import Case, Row
+from medassay.cases import Case, Row, read_cases
 from medassay.engine.store import Store
 from medassay.metrics.base import Metric
 from medassay.scores import Score
@@ -26,6 +26,19 @@ DIED = "the worker process died while scoring this case"
 
 Source = Callable[[], Iterable[Row]]
 """Opens the stream of rows, from the start with each call."""
+
+
+@dataclass(frozen=True)
+class CaseFiles:
+    """A source that other machines can open too: a case file or a folder of them, and how it is read."""
+
+    path: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    format: str | None = None
+    strict: bool = False
+
+    def __call__(self) -> Iterator[Row]:
+        return read_cases(self.path, self.columns, format=self.format, strict=self.strict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,13 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from medassay.cases import Row, read_cases
-from medassay.engine.base import DIED, Engine, Scored
+from medassay.engine.base import DIED, CaseFiles, Engine, Scored, Source
 from medassay.engine.local import Local
 from medassay.engine.store import Store
 from medassay.errors import InputError
@@ -109,10 +108,10 @@ class Job:
         return any(metric.depends_on_set for metric in self.metrics)
 
     @contextmanager
-    def _rereadable(self) -> Iterator[Callable[[], Iterator[Row]]]:
+    def _rereadable(self) -> Iterator[Source]:
         """What opens the case file, again and again where the whole set must be seen before it is scored."""
         if self.cases != "-" or not self._over_set:
-            yield lambda: self._rows(self.cases, self.format)
+            yield self._source(self.cases, self.format)
             return
         # Standard input can be read only once.
         with tempfile.TemporaryDirectory() as folder:
@@ -121,10 +120,10 @@ class Job:
                 shutil.copyfileobj(sys.stdin.buffer, stream)
             with copy.open("rb") as stream:
                 kind = "jsonl" if stream.read(64).decode("utf-8-sig", "ignore").lstrip()[:1] == "{" else "csv"
-            yield lambda: self._rows(str(copy), self.format or kind)
+            yield self._source(str(copy), self.format or kind)
 
-    def _rows(self, cases: str, format: str | None) -> Iterator[Row]:
-        return read_cases(cases, self.columns, format=format, strict=self.strict)
+    def _source(self, cases: str, format: str | None) -> Source:
+        return CaseFiles(cases, self.columns, format, self.strict)
 
     def _take(
         self,

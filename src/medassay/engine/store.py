@@ -8,6 +8,7 @@ text is another key, so nothing stale can be found; the same command after a kil
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -74,9 +75,15 @@ class Store:
                 "command again: it continues where it stopped"
             ) from error
 
+    @property
+    def parts(self) -> Path:
+        """The folder beside the file where an engine may keep finished parts."""
+        return self.path.with_name(self.path.name + ".parts")
+
     def delete(self) -> None:
-        """Remove the file: the run it served is complete."""
+        """Remove the file, and the parts beside it: the run they served is complete."""
         self.db.close()
+        shutil.rmtree(self.parts, ignore_errors=True)
         for suffix in ("", "-wal", "-shm"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 

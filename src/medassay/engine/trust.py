@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from medassay.cases import Case, Row, Value, read_cases
-from medassay.engine.base import Scored
+from medassay.engine.base import Scored, Source
 from medassay.engine.generate import Generator, Texts
 from medassay.engine.job import Job
 from medassay.engine.store import Store
@@ -124,6 +124,9 @@ class TrustJob(Job):
     def _folder(self) -> Path | None:
         """Where relative image names are looked for: --images, or beside the case file."""
         return self.images or (Path(self.cases).parent if self.cases != "-" else None)
+
+    def _source(self, cases: str, format: str | None) -> Source:
+        return lambda: self._rows(cases, format)
 
     def _rows(self, cases: str, format: str | None) -> Iterator[Row]:
         if cases != "-" and Path(cases).is_dir():

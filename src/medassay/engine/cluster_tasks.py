@@ -1,0 +1,142 @@
+"""What runs on the workers of a Ray cluster: files cut into slices, slices measured, parts written.
+
+Between the stages a slice is one row of an Arrow table, its cases and scores pickled, so that Ray neither splits
+nor joins slices.
+"""
+
+from __future__ import annotations
+
+import pickle
+import socket
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medassay.cases import Case, read_file
+from medassay.engine.base import DIED, chunks, measure
+from medassay.engine.parts import Parts, Tries
+from medassay.engine.worker import limit_threads
+from medassay.errors import MedassayError
+from medassay.metrics.base import Metric
+from medassay.scores import Score
+
+END = -1
+"""In place of a slice's number: the file has come to its end, and `total` says after how many slices."""
+
+
+def table(file: int, index: int, *, total: int = 0, error: str = "", load: bytes = b"") -> Any:
+    """One slice, or one thing to be told about a file, as an Arrow table of one row."""
+    import pyarrow
+
+    return pyarrow.table(
+        {
+            "file": pyarrow.array([file], pyarrow.int64()),
+            "slice": pyarrow.array([index], pyarrow.int64()),
+            "total": pyarrow.array([total], pyarrow.int64()),
+            "error": pyarrow.array([error], pyarrow.string()),
+            "load": pyarrow.array([load], pyarrow.binary()),
+        }
+    )
+
+
+def read_slices(
+    files: Any, *, columns: Mapping[str, str], format: str | None, folder: bool, size: int, parts: str
+) -> Iterator[Any]:
+    """The slices of each file that have no part yet, then its end. files: a table of numbers and paths."""
+    kept = Parts(Path(parts))
+    for one in files.to_pylist():
+        file, total = one["file"], 0
+        try:
+            for index, rows in enumerate(chunks(read_file(one["path"], columns, format=format, folder=folder), size)):
+                total += 1
+                if not kept.path(file, index).exists():
+                    yield table(file, index, load=pickle.dumps((rows, {}), pickle.HIGHEST_PROTOCOL))
+        except MedassayError as error:
+            yield table(file, END, error=str(error))
+        else:
+            yield table(file, END, total=total)
+
+
+class Measurer:
+    """One worker: holds its metrics, and their models once used. The last stage writes the parts.
+
+    shipped: the pickled metrics; `which` of them this stage measures. paths: where their modules are found.
+    """
+
+    def __init__(self, shipped: bytes, which: Sequence[int], last: bool, parts: str, paths: Sequence[str]) -> None:
+        self.which, self.last, self.parts = which, last, Parts(Path(parts))
+        self.metrics: Sequence[Metric] = []
+        self.fault = ""
+        sys.path += [path for path in paths if path not in sys.path]
+        try:
+            self.metrics = pickle.loads(shipped)  # noqa: S301 - from our own driver
+        except Exception as error:  # a model or a module that this machine lacks: told with the first slice
+            self.fault = _told(error)
+
+    def __call__(self, slices: Any) -> Iterator[Any]:
+        for one in slices.to_pylist():
+            file, index = one["file"], one["slice"]
+            if index == END or one["error"]:
+                yield table(file, index, total=one["total"], error=one["error"])
+            elif self.fault:
+                yield table(file, index, error=self.fault)
+            else:
+                yield self._slice(file, index, one["load"])
+
+    def _slice(self, file: int, index: int, load: bytes) -> Any:
+        rows, columns = pickle.loads(load)  # noqa: S301 - from an earlier stage
+        cases = [row.case for row in rows if row.case is not None]
+        tries = self.parts.tries(file, index)
+        try:
+            for k in self.which:
+                scores = survivors(self.metrics[k], k, cases, tries)
+                columns[k] = [score.to_json() for score in scores]
+            if not self.last:
+                return table(file, index, load=pickle.dumps((rows, columns), pickle.HIGHEST_PROTOCOL))
+            named = [(metric.name, columns[k]) for k, metric in enumerate(self.metrics)]
+            self.parts.write(file, index, rows, named)
+        except Exception as error:
+            return table(file, index, error=_told(error))
+        tries.remove()
+        return table(file, index)
+
+
+class CoreMeasurer(Measurer):
+    """A worker with one core to itself."""
+
+    def __init__(self, *given: Any) -> None:
+        limit_threads(1)
+        super().__init__(*given)
+
+
+def survivors(
+    metric: Metric, number: int, cases: Sequence[Case], tries: Tries, start: int = 0, stop: int | None = None
+) -> list[Score]:
+    """Scores of cases [start, stop), one of which may end this process: Ray then starts another, which comes here.
+
+    A slice is tried whole a second time, as a death may be an accident; then it is halved until the case that
+    kills stands alone, and that one is unscored.
+    """
+    stop = len(cases) if stop is None else stop
+    whole = stop - start == len(cases)
+    if stop > start and tries.deaths(number, start, stop) >= (2 if whole else 1):
+        if stop - start == 1:
+            return [Score.none(DIED)]
+        half = (start + stop) // 2
+        first = survivors(metric, number, cases, tries, start, half)
+        return first + survivors(metric, number, cases, tries, half, stop)
+    tries.begin(number, start, stop)
+    scores = measure(metric, cases[start:stop])
+    tries.finish(number, start, stop)
+    return scores
+
+
+def _told(error: Exception) -> str:
+    """What went wrong, for the user of the driver: the machine it happened on, and a trace where it is a fault."""
+    if isinstance(error, MedassayError | ImportError):
+        return f"on the worker {socket.gethostname()}: {error}"
+    if isinstance(error, OSError):
+        return f"on the worker {socket.gethostname()}: {error}; is the disk full?"
+    return f"on the worker {socket.gethostname()}:\n{traceback.format_exc()}"
