@@ -52,6 +52,8 @@ class Task:
     bundles: Sequence[Sequence[PairItem]]
     share: float = 1.0
     """How much of the bundles an epoch sees."""
+    tokens: int = 0
+    """Tokens a batch, where it is not the recipe's: short pairs learn better in more, smaller steps."""
 
 
 class PairTexts:
@@ -211,7 +213,7 @@ def pair_steps(tasks: Mapping[str, Task], tokens: int, seed: int) -> list[Step]:
             batch: list[Sequence[PairItem]] = []
             for bundle in group:
                 longest = max(len(item.ids) for item in bundle)
-                if batch and (sum(map(len, batch)) + len(bundle)) * longest > tokens:
+                if batch and (sum(map(len, batch)) + len(bundle)) * longest > (task.tokens or tokens):
                     steps.append((name, batch))
                     batch = []
                 batch.append(bundle)

@@ -109,8 +109,8 @@ def _rule_error(text: str, chooser: random.Random, others: Sequence[str], reword
         return _without(text, chooser)
     if roll < 0.20:
         return _with(text, chooser.choice(others), chooser) if others else None
-    if roll < 0.32:
-        return _beside(text, chooser.choice(rewordings or [text]), chooser)
+    if roll < 0.33:
+        return _beside(text, text if roll < 0.265 else chooser.choice(rewordings or [text]), chooser)
     if roll < 0.37:
         made = change(text, "invention", chooser.randrange(10**6))
         return _moved(text, made, chooser) if isinstance(made, str) else None
