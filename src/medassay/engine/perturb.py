@@ -20,7 +20,7 @@ from typing import Any
 
 from medassay import __version__
 from medassay.cases import Case, Row, read_cases
-from medassay.engine.trust import folder_rows
+from medassay.engine.trust import beside, folder_rows, holds_images
 from medassay.errors import InputError
 from medassay.metrics.histories import choose
 from medassay.metrics.subject import Prompts, read_prompts
@@ -73,17 +73,17 @@ class Perturbing:
 
     @property
     def _folder(self) -> Path | None:
-        return self.images or (Path(self.cases).parent if self.cases != "-" else None)
+        return self.images or beside(self.cases)
 
     def _usable(self, problems: list[str]) -> Iterator[Case]:
         rows: Iterator[Row]
-        if self.cases != "-" and Path(self.cases).is_dir():
+        if holds_images(self.cases):
             rows = folder_rows(Path(self.cases), generated=True)
         else:
             rows = read_cases(self.cases, self.columns, format=self.format, strict=self.strict)
         for row in rows:
             if row.case is None:
-                self._trouble(f"row {row.number}: {row.problem}", problems)
+                self._trouble(f"{row.place}: {row.problem}", problems)
             else:
                 yield row.case
 

@@ -123,13 +123,13 @@ class TrustJob(Job):
     @property
     def _folder(self) -> Path | None:
         """Where relative image names are looked for: --images, or beside the case file."""
-        return self.images or (Path(self.cases).parent if self.cases != "-" else None)
+        return self.images or beside(self.cases)
 
     def _source(self, cases: str, format: str | None) -> Source:
         return lambda: self._rows(cases, format)
 
     def _rows(self, cases: str, format: str | None) -> Iterator[Row]:
-        if cases != "-" and Path(cases).is_dir():
+        if holds_images(cases):
             rows = folder_rows(Path(cases), generated=self.subject is not None)
         else:
             rows = read_cases(cases, self.columns, format=format)
@@ -138,7 +138,7 @@ class TrustJob(Job):
 
     def _strictly(self, row: Row) -> Row:
         if self.strict and row.problem is not None:
-            raise InputError(f"{self.cases}, row {row.number}: {row.problem}")
+            raise InputError(f"{self.cases}, {row.place}: {row.problem}")
         return row
 
     def _found(self, row: Row) -> Row:
@@ -170,14 +170,14 @@ class TrustJob(Job):
             route = next((s.labels[ROUTE] for s in scored.scores.values() if ROUTE in s.labels), "none")
             self.routes[route] += 1
             for trouble in troubles(case):
-                problems.append(f"row {case.row}: {trouble}")
+                problems.append(f"{scored.row.place}: {trouble}")
                 if page is not None:
                     page.problem(problems[-1])
                 if self.strict:
                     raise InputError(f"{self.cases}, {problems[-1]}")
             doubt = scored.scores["grounding"].evidence.get("warning") if "grounding" in scored.scores else None
             if doubt and len(self.warnings) < _WARNINGS:
-                self.warnings.append(f"row {case.row}: {Path(str(case.image)).name} {doubt}")
+                self.warnings.append(f"{scored.row.place}: {Path(str(case.image)).name} {doubt}")
             if self._stream is not None:
                 self._stream.write(json.dumps(evidence_of(scored), ensure_ascii=False) + "\n")
 
@@ -225,6 +225,20 @@ def level_of(path: Path) -> str:
     except ImportError:
         return "patch"
     return "slide" if is_slide(path) else "patch"
+
+
+def holds_images(cases: str) -> bool:
+    """Whether what stands for the case file is a folder of images, rather than of case files."""
+    if cases == "-" or not Path(cases).is_dir():
+        return False
+    return any(path.suffix.lower() in IMAGES for path in Path(cases).rglob("*"))
+
+
+def beside(cases: str) -> Path | None:
+    """The folder that a case file's relative image names start from; None for standard input."""
+    if cases == "-":
+        return None
+    return Path(cases) if Path(cases).is_dir() else Path(cases).parent
 
 
 def folder_rows(folder: Path, *, generated: bool = False) -> Iterator[Row]:
