@@ -59,15 +59,14 @@ def _clause() -> re.Pattern[str]:
     words = _words()
     breaks = "|".join(sorted(words["break"], key=lambda word: (-len(word), word)))
     starts = "|".join(sorted(words["subject"] | words["verb"], key=lambda word: (-len(word), word)))
-    return re.compile(
-        rf";\s+|,?\s+(?=(?:{breaks})\b)|(?:,\s+(?:and\s+|or\s+)?|\s+and\s+)(?=(?:{starts})\b)", re.I
-    )
+    return re.compile(rf";\s+|,?\s+(?=(?:{breaks})\b)|(?:,\s+(?:and\s+|or\s+)?|\s+and\s+)(?=(?:{starts})\b)", re.I)
 
 
 def turns(text: str) -> list[Turn]:
     """The turns of a dialogue; empty where the text is none (fewer than two speakers that take turns).
 
-    >>> [(t.speaker, "Doctor: Any fever?\\nPatient: No."[t.start : t.end]) for t in turns("Doctor: Any fever?\\nPatient: No.")]
+    >>> text = "Doctor: Any fever? Patient: No."
+    >>> [(turn.speaker, text[turn.start : turn.end]) for turn in turns(text)]
     [('Doctor', 'Any fever?'), ('Patient', 'No.')]
     """
     marks = list(_TURN.finditer(text))
@@ -157,7 +156,9 @@ def _empty(said: str) -> bool:
 
 def _says(piece: str) -> bool:
     said = _WORD.findall(piece)
-    return len(said) > 1 or (len(said) == 1 and not said[0].endswith("ly") and said[0].lower() not in _words()["opener"])
+    return len(said) > 1 or (
+        len(said) == 1 and not said[0].endswith("ly") and said[0].lower() not in _words()["opener"]
+    )
 
 
 def _cut(text: str, start: int, end: int, where: re.Pattern[str]) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -49,7 +50,7 @@ def stems(text: str) -> list[str]:
     """The content words of a text by their beginnings, in order; letters that were spelled out are one word.
 
     >>> stems("The E K G showed infected kidneys.")
-    ['ekg', 'show', 'infec', 'kidne']
+    ['ekg', 'showe', 'infec', 'kidne']
     """
     joined = _SPELLED.sub(lambda match: match[0].replace(" ", ""), text)
     stop = _stop()
@@ -94,6 +95,10 @@ class Ground:
                     windows.setdefault(stem, []).extend((2 * at - 1, 2 * at, 2 * at + 1) if at else (0, 1))
         self.windows = {stem: np.unique(places) for stem, places in windows.items()}
 
+    def most_facts(self) -> int:
+        """Facts of the text that has most of them."""
+        return max(Counter(which for which, _ in self.facts).values(), default=0)
+
     def support(self, own: Sequence[str], named: Sequence[Mention], values: Sequence[float]) -> Support:
         """How far the text bears out a statement of these content words, concepts and numbers."""
         weights = {stem: rarity(stem) for stem in own}
@@ -113,7 +118,8 @@ class Ground:
         if not known:
             return 0.0, -1
         places = np.concatenate([where for where, _ in known])
-        sums = np.bincount(places, np.repeat([w for _, w in known], [len(where) for where, _ in known]))
+        shares = np.repeat([weight for _, weight in known], [len(where) for where, _ in known])
+        sums = np.bincount(places, shares).astype(np.float64)
         # A single fact that has all of it goes before two that share it.
         sums[::2] += 1e-6
         best = int(sums.argmax())
@@ -131,4 +137,3 @@ class Ground:
 def name_of(mention: Mention) -> str:
     """A concept's id, or its words where the terminology has none."""
     return mention.id or mention.name.lower()
-

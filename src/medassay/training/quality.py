@@ -19,8 +19,8 @@ from typing import Any
 from medassay.errors import InputError
 from medassay.language.sentences import sentences
 from medassay.study.changes import change
-from medassay.training.cross import NAN
 
+NAN = float("nan")
 CRITICAL, NON_CRITICAL, SPELLING = 1.0, 1 / 3, 1 / 12
 SHARES = ("precision", "recall", "hallucination", "omission")
 """What the counted facts of a candidate give: two shares that should be high, two that should be low."""
