@@ -29,7 +29,7 @@ def tree() -> Graph:
 
 @pytest.mark.parametrize("kind", ["transe", "rotate", "complex"])
 def test_a_tree_is_learnt(kind: str) -> None:
-    recipe = Recipe(kind=kind, size=16, names=False, epochs=250, batch=64, negatives=32, rate=0.03, held=0.0)  # type: ignore[arg-type]
+    recipe = Recipe(kind=kind, size=16, names=False, epochs=150, batch=256, negatives=32, rate=0.03, held=0.0)  # type: ignore[arg-type]
     vectors, figures = make_vectors(tree(), recipe)
     assert vectors.shape == (135, 16)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-5)
@@ -45,12 +45,13 @@ def test_the_same_seed_gives_the_same_vectors() -> None:
 def test_link_prediction_by_hand() -> None:
     import torch
 
-    graph = make_graph({"a": "a", "b": "b", "c": "c"}, [("a", "is_a", "b"), ("c", "is_a", "b")])
-    model = Embedding(3, 1, Recipe(size=2), np.array([[1, 0], [0, 1], [-1, 0]], np.float32))
+    edges = [("a", "is_a", "b"), ("c", "is_a", "b"), ("d", "names", "a")]
+    graph = make_graph({name: name for name in "abcd"}, edges)
+    model = Embedding(4, 2, Recipe(size=2), np.array([[1, 0], [0, 1], [-1, 0], [0.6, 0.8]], np.float32))
     with torch.no_grad():
         model.relations.zero_()
-    # Tail of (a, is_a): distances to a 0, b √2, c 2, so b is second. Head of (is_a, b): c is known and set aside,
-    # b itself is nearest, a second. MRR = (1/2 + 1/2) / 2.
+    # Tail of (a, is_a): a is set aside; distances to d √0.8, b √2, c 2, so b is second. Head of (is_a, b): b is set
+    # aside, c is known; d at √0.4 is nearer than a at √2. MRR = (1/2 + 1/2) / 2.
     found = link_prediction(model, graph, graph.triples[:1])
     assert found == {"mrr": 0.5, "hits_at_10": 1.0}
 

@@ -90,7 +90,8 @@ class ConceptVectors:
 def quantise(vectors: Matrix) -> Codes:
     """Rows in 8 bits, each scaled to its largest number; the cosine does not see the scale."""
     largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-12)
-    return np.rint(vectors / largest * 127).astype(np.int8)
+    codes: Codes = np.rint(vectors / largest * 127).astype(np.int8)
+    return codes
 
 
 def write_vectors(
