@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from medassay.cases import read_cases as read_cases
     from medassay.errors import MedassayError as MedassayError
     from medassay.metrics.base import Metric as Metric
+    from medassay.scorer import Scorer as Scorer
     from medassay.scores import Result as Result
     from medassay.scores import Score as Score
     from medassay.scores import Signature as Signature
@@ -37,6 +38,7 @@ _HOMES = {
     "MedassayError": "medassay.errors",
     "Metric": "medassay.metrics.base",
     "Result": "medassay.scores",
+    "Scorer": "medassay.scorer",
     "Score": "medassay.scores",
     "Signature": "medassay.scores",
 }
@@ -47,6 +49,7 @@ __all__ = [
     "Metric",
     "Result",
     "Score",
+    "Scorer",
     "Signature",
     "load_metric",
     "read_cases",

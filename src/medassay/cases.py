@@ -237,7 +237,7 @@ class _Builder:
             elif ours in FIELDS:
                 texts[ours] = _text(value, column)
             else:
-                extra[_clean(column)] = _plain(value)
+                extra[clean(column)] = _plain(value)
         identity = texts.get("id")
         return Case(
             id=identity.strip() if identity and identity.strip() else default,
@@ -265,10 +265,10 @@ def _text(value: Any, column: str) -> str | None:
         raise _RowProblem(f"column '{column}': expected text, found {type(value).__name__}")
     if len(value) > MAX_CELL:
         raise _RowProblem(f"column '{column}': {len(value):,} characters; the limit is {MAX_CELL:,}")
-    return _clean(value)
+    return clean(value)
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Control characters become spaces, lone surrogates the replacement character."""
     return text if text.isprintable() else _UNWANTED.sub(lambda m: " " if m[0] <= "\x7f" else "\ufffd", text)
 

@@ -20,6 +20,7 @@ from medassay.engine.trust_commands import add_commands as add_trust_commands
 from medassay.errors import InputError, MedassayError, MissingExtra
 from medassay.human.commands import annotate_app, baseline_app
 from medassay.models.commands import models_app
+from medassay.serving.commands import add_commands as add_serving_commands
 from medassay.study.commands import add_commands
 from medassay.study.trust_commands import trust_study_app
 
@@ -173,6 +174,7 @@ def compare(
 
 add_commands(app)  # here, so that the help lists them beside compare
 add_trust_commands(app)
+add_serving_commands(app)
 app.add_typer(trust_study_app)
 
 

@@ -29,6 +29,8 @@ def work(here: Connection, others: Sequence[Connection], metrics: Sequence[Metri
     """
     for end in others:
         end.close()
+    signal.set_wakeup_fd(-1)  # an event loop's of the parent
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends the run
     limit_threads(threads)
     while True:

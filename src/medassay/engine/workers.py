@@ -69,20 +69,24 @@ class Workers:
         job = _Job(which, cases, metric.with_evidence, texts, ask(which, metric.with_evidence, texts, cases))
         with self.counting:
             self.pending += 1
-            more = self.pending > len(self.lanes) < self.number
-        if more:
-            lane = _Lane(self)
-            self.lanes.append(lane)
-            lane.start()
+            if self.pending > len(self.lanes):
+                self._one_more()
         self.jobs.put(job)
         return job.future
 
     def warm(self) -> None:
         """Start every worker now."""
-        while len(self.lanes) < self.number:
-            lane = _Lane(self)
-            self.lanes.append(lane)
-            lane.start()
+        with self.counting:
+            while self._one_more():
+                pass
+
+    def _one_more(self) -> bool:
+        if len(self.lanes) >= self.number:
+            return False
+        lane = _Lane(self)
+        self.lanes.append(lane)
+        lane.start()
+        return True
 
     def died(self, code: int | None) -> None:
         """Count a death; too many in a row are told."""

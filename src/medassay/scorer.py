@@ -1,0 +1,168 @@
+"""A scorer that stays warm: metrics and models loaded once, for many small calls.
+
+For rewards while a model is being trained, and for the score server. The numbers are those of `medassay.score`,
+to the last bit, whatever is scored together or at the same time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal
+
+from medassay.cases import Case, make_cases
+from medassay.engine.base import leaves
+from medassay.engine.local import Here, Machine
+from medassay.engine.slices import Measured
+from medassay.errors import MedassayError
+from medassay.metrics.base import Metric
+from medassay.metrics.registry import DEFAULT, load_metrics
+from medassay.scores import Result, Score
+
+_WARM = Case("warm", "Adenocarcinoma, grade 2.", ("Adenocarcinoma, moderately differentiated.",), source="Biopsy.")
+
+
+class Scorer:
+    """Metrics ready to score batch after batch, from any number of threads.
+
+    metrics: requests as in `medassay.score`, or metric objects. Metrics whose number depends on the whole set
+    (z-scores over the set, idf) have no meaning for a batch and are refused.
+    workers: processes that measure; 0: this one does, one batch at a time. With workers, a case that kills the
+    process it is measured in is unscored and the others have their scores.
+
+    >>> with Scorer("rouge1") as scorer:
+    ...     result = scorer.score_batch(["No tumor seen."], ["No tumour is seen."])
+    >>> round(result["rouge1"][0].value, 3)
+    0.571
+    """
+
+    def __init__(
+        self,
+        metrics: str | Metric | Iterable[str | Metric] = DEFAULT,
+        *,
+        models: str | None = None,
+        references: Literal["best", "mean"] = "best",
+        workers: int = 0,
+        evidence: bool = False,
+    ) -> None:
+        wanted = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+        loaded: dict[str, Metric] = {}
+        for one in wanted:
+            asked = [one] if isinstance(one, Metric) else load_metrics(one, models=models, references=references)
+            for metric in asked:
+                loaded.setdefault(metric.name, metric)
+        self.metrics = tuple(loaded.values())
+        for metric in self.metrics:
+            if metric.depends_on_set:
+                raise MedassayError(
+                    f"metric '{metric.name}' depends on the whole set scored, and a batch is none; "
+                    "for z-scores give a stored distribution: z(…,reference=FILE)"
+                )
+            metric.with_evidence = evidence
+        self.leaves = leaves(self.metrics)
+        self.workers = workers
+        self.pool: Here | Machine = Machine(self.leaves, workers) if workers else Here()
+        self.one_at_a_time = threading.Lock()
+        self.closed = False
+
+    def score_batch(
+        self,
+        candidates: Sequence[str],
+        references: Sequence[str | Sequence[str]] | None = None,
+        *,
+        sources: Sequence[str] | None = None,
+        ids: Sequence[str] | None = None,
+        systems: Sequence[str] | None = None,
+    ) -> Result:
+        """Scores of a batch of texts; equal ones are measured once."""
+        return self.score_cases(make_cases(candidates, references, sources=sources, ids=ids, systems=systems))
+
+    async def ascore_batch(
+        self,
+        candidates: Sequence[str],
+        references: Sequence[str | Sequence[str]] | None = None,
+        *,
+        sources: Sequence[str] | None = None,
+        ids: Sequence[str] | None = None,
+        systems: Sequence[str] | None = None,
+    ) -> Result:
+        """As `score_batch`, while the event loop goes on."""
+        import asyncio
+
+        cases = make_cases(candidates, references, sources=sources, ids=ids, systems=systems)
+        return await asyncio.to_thread(self.score_cases, cases)
+
+    def score_cases(self, cases: Sequence[Case]) -> Result:
+        """Scores of ready-made cases."""
+        if self.closed:
+            raise MedassayError("this scorer is closed; make another")
+        if isinstance(self.pool, Here):
+            with self.one_at_a_time:  # models and their caches are made for one thread
+                columns = {id(leaf): self._column(leaf, cases) for leaf in self.leaves}
+        else:
+            columns = {id(leaf): self._column(leaf, cases) for leaf in self.leaves}
+        scores = {key: column.scores() for key, column in columns.items()}
+        return Result(
+            tuple(cases), self.metrics, {metric.name: self._composed(metric, scores) for metric in self.metrics}
+        )
+
+    def _column(self, metric: Metric, cases: Sequence[Case]) -> _Column:
+        """Hand each distinct content to the pool, in as many slices as there are workers, or more."""
+        fields = metric.needs | metric.reads
+        firsts: dict[bytes, int] = {}
+        distinct: list[Case] = []
+        places = []
+        for case in cases:
+            digest = case.digest(fields)
+            if digest not in firsts:
+                firsts[digest] = len(distinct)
+                distinct.append(case)
+            places.append(firsts[digest])
+        size = max(1, min(metric.keep_every, -(-len(distinct) // max(1, self.workers))))
+        slices = [distinct[start : start + size] for start in range(0, len(distinct), size)]
+        return _Column([self.pool.submit(metric, some, texts=False) for some in slices], places)
+
+    def _composed(self, metric: Metric, scores: Mapping[int, list[Score]]) -> list[Score]:
+        if metric.members:
+            return metric.compose([self._composed(member, scores) for member in metric.members])
+        return scores[id(metric)]
+
+    def warm(self) -> None:
+        """Start the workers and open the models now, not with the first batch."""
+        pool = self.pool
+        if isinstance(pool, Here):
+            self.score_cases([_WARM])
+            return
+        pool.workers.warm()
+        waiting = [pool.submit(leaf, [_WARM], texts=False) for _ in range(self.workers) for leaf in self.leaves]
+        for one in waiting:
+            one.result()
+
+    def close(self) -> None:
+        """End the workers; what they are measuring is dropped."""
+        self.closed = True
+        if isinstance(self.pool, Machine):
+            self.pool.close()
+
+    def __enter__(self) -> Scorer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One metric's slices under way, and for each case where its score will stand in them."""
+
+    slices: list[Future[Measured]]
+    places: list[int]
+
+    def scores(self) -> list[Score]:
+        made = [score for one in self.slices for score in one.result().scores]
+        return [made[place] for place in self.places]

@@ -1,0 +1,1 @@
+"""The score server: metrics kept warm behind HTTP (extra `serve`)."""

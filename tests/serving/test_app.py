@@ -1,0 +1,190 @@
+"""The score server's answers: right, bounded, and calm under hostile requests."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+pytest.importorskip("fastapi")
+from fastapi.testclient import TestClient
+
+import medassay
+from medassay import Case, Metric, Score, Scorer
+from medassay.serving.app import Limits, create_app
+from medassay.serving.batching import Batcher, Closing, Overloaded
+
+
+class Slow(Metric):
+    """The candidate's length, once the gate is open."""
+
+    name = "slow"
+    summary = defined = "here"
+    needs = frozenset({"candidate"})
+    bounds = (0, None)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Event()
+        self.batches: list[int] = []
+
+    def measure(self, cases: Sequence[Case]) -> list[Score]:
+        self.gate.wait(30)
+        self.batches.append(len(cases))
+        return [Score(float(len(case.candidate))) for case in cases]
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    app = create_app(Scorer("rouge1,chrf"), Limits(request=5, body=20_000))
+    with TestClient(app, raise_server_exceptions=False) as http:
+        yield http
+
+
+def test_scores_are_those_of_python(client: TestClient) -> None:
+    ask = {"candidates": ["No tumor seen.", "", "x"], "references": ["No tumour is seen.", "y", ["a", "x"]]}
+    reply = client.post("/score", json=ask)
+    assert reply.status_code == 200
+    wanted = medassay.score(ask["candidates"], ask["references"], metrics="rouge1,chrf")  # type: ignore[arg-type]
+    told = reply.json()
+    assert told["signatures"] == wanted.signatures
+    for name in ("rouge1", "chrf"):
+        assert [one["value"] for one in told["scores"][name]] == [score.value for score in wanted[name]]
+        assert [one["unscored"] for one in told["scores"][name]] == [score.unscored for score in wanted[name]]
+    assert told["scores"]["rouge1"][0]["parts"] == dict(wanted["rouge1"][0].parts)
+
+
+def test_it_says_what_it_is(client: TestClient) -> None:
+    assert client.get("/health").json()["status"] == "ok"
+    assert [one["name"] for one in client.get("/metrics").json()] == ["rouge1", "chrf"]
+    paths = client.get("/openapi.json").json()["paths"]
+    assert set(paths) == {"/score", "/metrics", "/health"}
+    assert {"200", "413", "422", "429", "503"} <= set(paths["/score"]["post"]["responses"])
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 422),
+        (b"{", 422),
+        (b"[]", 422),
+        (b'{"candidates": "one text"}', 422),
+        (b'{"candidates": []}', 422),
+        (b'{"candidates": [1]}', 422),
+        (b'{"candidates": ["a"], "references": ["a", "b"]}', 422),
+        (b'{"candidates": ["a"], "unknown": 1}', 422),
+        (json.dumps({"candidates": ["a"] * 6}).encode(), 413),
+        (json.dumps({"candidates": ["a" * 30_000]}).encode(), 413),
+        (b"[" * 5000, 400),
+        (b'{"candidates": ["\\ud800 \\u0000 \\u202e"], "references": ["\\udfff"]}', 200),
+        (b'{"candidates": ["\xff"]}', 400),
+    ],
+)
+def test_hostile_bodies(client: TestClient, body: bytes, status: int) -> None:
+    reply = client.post("/score", content=body, headers={"content-type": "application/json"})
+    assert reply.status_code == status, reply.text
+    if status != 200:
+        assert reply.json()["message"]
+        assert "aaaa" not in reply.text
+    assert client.get("/health").status_code == 200
+
+
+def test_a_body_that_does_not_say_its_size_is_cut_off(client: TestClient) -> None:
+    def endless() -> Iterator[bytes]:
+        yield b'{"candidates": ["'
+        for _ in range(100):
+            yield b"a" * 1000
+
+    reply = client.post("/score", content=endless(), headers={"content-type": "application/json"})
+    assert reply.status_code == 413
+
+
+def test_a_key_must_be_shown_where_one_is_set() -> None:
+    with TestClient(create_app(Scorer("rouge1"), key="secret-key")) as http:
+        ask = {"candidates": ["a"], "references": ["a"]}
+        assert http.post("/score", json=ask).status_code == 401
+        assert http.post("/score", json=ask, headers={"authorization": "Bearer wrong"}).status_code == 401
+        assert http.post("/score", json=ask, headers={"authorization": "Bearer secret-key"}).status_code == 200
+
+
+def test_small_requests_are_gathered_into_batches() -> None:
+    metric = Slow()
+
+    async def many() -> list[float | None]:
+        batcher = Batcher(Scorer(metric), room=1000, batch=50, patience=0.001)
+        batcher.start()
+        asked = [asyncio.create_task(batcher.score([Case("1", "x" * (k + 1))])) for k in range(100)]
+        await asyncio.sleep(0.05)
+        metric.gate.set()
+        answers = await asyncio.gather(*asked)
+        await batcher.close()
+        assert batcher.taken == batcher.waiting == 0
+        return [answer["slow"][0].value for answer in answers]
+
+    assert asyncio.run(many()) == [float(k + 1) for k in range(100)]
+    assert sum(metric.batches) == 100 and max(metric.batches) == 50 and len(metric.batches) <= 6
+
+
+def test_more_than_there_is_room_for_is_refused_and_the_rest_is_answered() -> None:
+    metric = Slow()
+
+    async def flood() -> None:
+        batcher = Batcher(Scorer(metric), room=10, batch=4, patience=0.001)
+        batcher.start()
+        asked = [asyncio.create_task(batcher.score([Case("1", "ab")])) for _ in range(10)]
+        await asyncio.sleep(0.02)
+        with pytest.raises(Overloaded) as refused:
+            await batcher.score([Case("1", "ab")])
+        assert refused.value.after >= 1
+        closing = asyncio.create_task(batcher.close())
+        await asyncio.sleep(0)
+        with pytest.raises(Closing):
+            await batcher.score([Case("1", "ab")])
+        metric.gate.set()
+        await closing
+        assert [answer["slow"][0].value for answer in await asyncio.gather(*asked)] == [2.0] * 10
+
+    asyncio.run(flood())
+
+
+def test_a_request_larger_than_the_room_is_taken_when_nothing_waits() -> None:
+    metric = Slow()
+    metric.gate.set()
+
+    async def one() -> int:
+        batcher = Batcher(Scorer(metric), room=3, batch=2, patience=0)
+        batcher.start()
+        answer = await batcher.score([Case(str(i), "ab") for i in range(7)])
+        await batcher.close()
+        return len(answer["slow"])
+
+    assert asyncio.run(one()) == 7
+
+
+def test_overload_over_http_says_when_to_ask_again() -> None:
+    metric = Slow()
+    app = create_app(Scorer(metric), Limits(room=4, batch=2))
+    with TestClient(app) as http:
+        replies: list[int] = []
+        threads = [
+            threading.Thread(
+                target=lambda: replies.append(http.post("/score", json={"candidates": ["a", "b"]}).status_code)
+            )
+            for _ in range(2)
+        ]
+        for thread in threads:
+            thread.start()
+        deadline = time.monotonic() + 20
+        while http.get("/health").json()["cases"] < 4 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        refused = http.post("/score", json={"candidates": ["c"]})
+        assert refused.status_code == 429 and int(refused.headers["retry-after"]) >= 1
+        metric.gate.set()
+        for thread in threads:
+            thread.join()
+        assert replies == [200, 200]
+        assert http.post("/score", json={"candidates": ["c"]}).status_code == 200
