@@ -128,6 +128,7 @@ COMMANDS = {
     "train": [],
     "models": ["list", "check", "fetch"],
     "metrics": [],
+    "serve-scores": [],
     "demo": [],
 }
 

@@ -1,0 +1,260 @@
+"""Metrics in the shape that other libraries expect: TRL rewards, Hugging Face `evaluate`, torchmetrics.
+
+None of these libraries is needed here: the functions and objects only follow their conventions. All of them keep
+their metrics warm and give the numbers of `medassay.score`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from medassay.errors import InputError, MedassayError, nearest
+from medassay.metrics.base import Metric
+from medassay.scorer import Scorer
+from medassay.scores import Score
+
+Reward = Callable[..., list[float | None]]
+Texts = Sequence[str]
+
+
+def trl_reward(
+    metric: str | Metric,
+    *,
+    reference: str = "reference",
+    source: str | None = None,
+    workers: int = 0,
+    models: str | None = None,
+) -> Reward:
+    """A reward function for TRL's trainers: `GRPOTrainer(reward_funcs=[trl_reward("rouge1")], …)`.
+
+    reference: the dataset's column with what completions are judged against. source: the column with what they were
+    written from (`prompt` for the prompt itself), for metrics that read it. The reward is the metric's value, with
+    its sign turned where lower is better; a completion without a score has None, which TRL leaves out.
+
+    >>> reward = trl_reward("rouge1")
+    >>> reward(prompts=["?"], completions=["no tumor seen"], reference=["no tumor"])
+    [0.8]
+    """
+    scorer = Scorer(metric, models=models, workers=workers)
+    (only,) = _one(scorer)
+    sign = 1.0 if only.higher_is_better else -1.0
+
+    def reward(
+        prompts: Sequence[Any] | None = None, completions: Sequence[Any] = (), **columns: Any
+    ) -> list[float | None]:
+        texts = [_said(one) for one in completions]
+        references = _column(columns, reference) if "reference" in only.needs or reference in columns else None
+        sources = None
+        if source is not None:
+            given = prompts if source in ("prompt", "prompts") else _column(columns, source)
+            sources = [_said(one) for one in given or ()]
+        scores = scorer.score_batch(texts, references, sources=sources)[only.name]
+        return [None if score.value is None else sign * score.value for score in scores]
+
+    reward.__name__ = only.name
+    reward.__doc__ = f"{only.summary} ({only.signature})"
+    return reward
+
+
+def _one(scorer: Scorer) -> tuple[Metric, ...]:
+    if len(scorer.metrics) != 1:
+        names = ", ".join(metric.name for metric in scorer.metrics)
+        raise MedassayError(f"one metric is wanted here, not {names}; make one for each")
+    return scorer.metrics
+
+
+def _column(columns: Mapping[str, Any], name: str) -> Any:
+    if name not in columns:
+        raise InputError(
+            f"the dataset has no column '{name}'{nearest(name, columns)}; name yours. "
+            f"Columns: {', '.join(columns) or 'none'}"
+        )
+    return columns[name]
+
+
+def _said(text: Any) -> str:
+    """The text of a completion or prompt: as it is, or the last message of a conversation."""
+    if isinstance(text, str):
+        return text
+    if isinstance(text, Mapping):
+        return _said(text.get("content"))
+    if isinstance(text, Sequence) and text and all(isinstance(one, Mapping) for one in text):
+        if "content" in text[-1]:
+            return _said(text[-1]["content"])
+        return "".join(str(one.get("text", "")) for one in text)  # a message in pieces, some of them not text
+    return ""
+
+
+class EvaluateMetric:
+    """Metrics with the interface of Hugging Face `evaluate`: `compute(predictions=, references=)`, `add_batch`.
+
+    `compute` gives each metric's aggregate (`medassay.Result.mean`) under its name and, where cases are
+    unscored, how many under `<metric>.unscored`. What was added before is scored with it and then forgotten.
+    """
+
+    def __init__(self, scorer: Scorer) -> None:
+        self.scorer = scorer
+        self.name = ",".join(metric.name for metric in scorer.metrics)
+        self._predictions: list[str] = []
+        self._references: list[str | Sequence[str]] = []
+        self._sources: list[str] = []
+
+    def add(self, *, prediction: str, reference: str | Sequence[str], source: str | None = None) -> None:
+        """One more pair."""
+        self.add_batch(predictions=[prediction], references=[reference], sources=None if source is None else [source])
+
+    def add_batch(
+        self, *, predictions: Texts, references: Sequence[str | Sequence[str]], sources: Texts | None = None
+    ) -> None:
+        """More pairs."""
+        if len(predictions) != len(references):
+            raise InputError(f"{len(predictions)} predictions but {len(references)} references")
+        self._predictions += predictions
+        self._references += references
+        self._sources += sources or []
+
+    def compute(
+        self,
+        *,
+        predictions: Texts | None = None,
+        references: Sequence[str | Sequence[str]] | None = None,
+        sources: Texts | None = None,
+    ) -> dict[str, float]:
+        """The aggregates of what was given and added."""
+        if predictions is not None:
+            self.add_batch(predictions=predictions, references=references or [], sources=sources)
+        if not self._predictions:
+            raise InputError("nothing to compute: give predictions and references, or add them first")
+        given = (self._predictions, self._references, self._sources or None)
+        self._predictions, self._references, self._sources = [], [], []
+        result = self.scorer.score_batch(given[0], given[1], sources=given[2])
+        told: dict[str, float] = {}
+        for name, value in result.mean.items():
+            told[name] = value
+            missing = sum(score.value is None for score in result[name])
+            if missing:
+                told[f"{name}.unscored"] = missing
+        return told
+
+
+def evaluate_metric(
+    metrics: str | Metric | Sequence[str | Metric], *, models: str | None = None, workers: int = 0
+) -> EvaluateMetric:
+    """Metrics as an object of Hugging Face `evaluate`.
+
+    >>> evaluate_metric("rouge1").compute(predictions=["no tumor seen"], references=["no tumor"])
+    {'rouge1': 0.8}
+    """
+    return EvaluateMetric(Scorer(metrics, models=models, workers=workers))
+
+
+class RunningMetric:
+    """A metric with the interface of torchmetrics, without torch: `update(preds, target)`, `compute()`, `reset()`.
+
+    What is kept are the summed statistics and the number of scored cases, so `compute` gives the aggregate that one
+    run over all cases would give (corpus BLEU, not a mean of means). Across processes, gather every `state()` and
+    `merge` the others': `torch.distributed.all_gather_object` does.
+
+    >>> running = RunningMetric("rouge1")
+    >>> running.update(["no tumor seen"], ["no tumor"])
+    >>> running.compute()
+    0.8
+    """
+
+    def __init__(self, metric: str | Metric, *, models: str | None = None, workers: int = 0) -> None:
+        self.scorer = Scorer(metric, models=models, workers=workers)
+        (self.metric,) = _one(self.scorer)
+        self.higher_is_better = self.metric.higher_is_better
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all cases."""
+        self.sums: list[float] = []
+        self.count = self.unscored = 0
+
+    def update(self, preds: Texts, target: Sequence[str | Sequence[str]] | None = None) -> None:
+        """Take in predictions with their references."""
+        sums, count, unscored = statistics(self.scorer.score_batch(list(preds), target)[self.metric.name])
+        self.merge({"sums": sums, "count": count, "unscored": unscored})
+
+    def compute(self) -> float:
+        """The aggregate of all cases so far; NaN where none is scored."""
+        return combined(self.metric, self.sums, self.count)
+
+    def __call__(self, preds: Texts, target: Sequence[str | Sequence[str]] | None = None) -> float:
+        """Take in a batch; its own aggregate."""
+        sums, count, unscored = statistics(self.scorer.score_batch(list(preds), target)[self.metric.name])
+        self.merge({"sums": sums, "count": count, "unscored": unscored})
+        return combined(self.metric, sums, count)
+
+    def state(self) -> dict[str, Any]:
+        """What another process needs to go on from here: plain numbers."""
+        return {"sums": list(self.sums), "count": self.count, "unscored": self.unscored}
+
+    def merge(self, state: Mapping[str, Any]) -> None:
+        """Add another process's cases."""
+        ours, theirs = self.sums, state["sums"]
+        self.sums = [a + b for a, b in zip(ours, theirs)] if ours and theirs else list(ours or theirs)
+        self.count += state["count"]
+        self.unscored += state["unscored"]
+
+
+def statistics(scores: Sequence[Score]) -> tuple[list[float], int, int]:
+    """The summed statistics of the scored cases, how many these are, and how many are unscored."""
+    rows = [score.statistics for score in scores if score.value is not None]
+    return [math.fsum(column) for column in zip(*rows)], len(rows), len(scores) - len(rows)
+
+
+def combined(metric: Metric, sums: Sequence[float], count: int) -> float:
+    """The aggregate of summed statistics; NaN of none."""
+    return float(metric.combine(np.asarray(sums, np.float64), np.asarray(count, np.float64))) if count else math.nan
+
+
+def torchmetrics_metric(metric: str | Metric, *, models: str | None = None) -> Any:
+    """A `torchmetrics.Metric` (that library must be installed): states are summed across processes by itself.
+
+    `update(preds, target)` takes texts; `compute()` gives a tensor.
+    """
+    try:
+        import torch
+        from torchmetrics import Metric as TorchMetric
+    except ImportError as error:
+        raise MedassayError("torchmetrics_metric needs torchmetrics: pip install torchmetrics") from error
+    running = RunningMetric(metric, models=models)
+    width = _width(running)
+
+    class MedassayMetric(TorchMetric):  # type: ignore[misc]
+        full_state_update = False
+        higher_is_better = running.higher_is_better
+        is_differentiable = False
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.add_state("sums", torch.zeros(width, dtype=torch.float64), dist_reduce_fx="sum")
+            self.add_state("count", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+            self.add_state("unscored", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+
+        def update(self, preds: Texts, target: Sequence[str | Sequence[str]] | None = None) -> None:
+            scored = running.scorer.score_batch(list(preds), target)[running.metric.name]
+            sums, count, unscored = statistics(scored)
+            if count:
+                self.sums += torch.tensor(sums, dtype=torch.float64, device=self.sums.device)
+            self.count += count
+            self.unscored += unscored
+
+        def compute(self) -> Any:
+            value = combined(running.metric, self.sums.tolist(), int(self.count))
+            return torch.tensor(value, dtype=torch.float64)
+
+    return MedassayMetric()
+
+
+def _width(running: RunningMetric) -> int:
+    """How many statistics a case has: seen on a pair that every metric of texts can score."""
+    text = "Invasive adenocarcinoma, grade 2. No lymphovascular invasion."
+    probe = running.scorer.score_batch([text], [text], sources=[text])[running.metric.name][0]
+    return len(probe.statistics) or 1
