@@ -17,7 +17,7 @@ from itertools import pairwise
 from medassay.language.terms import fold, read_tsv
 
 _ROMAN = {"i": 1, "v": 5, "x": 10}
-_NUMBER_WORDS = [
+NUMBER_WORDS = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
 ]  # fmt: skip
@@ -36,7 +36,7 @@ _RATE = re.compile(
     rf"(?P<v>{_NUMBER})\s*(?:mf|mfs|mitoses|mitotic figures)?\s*(?:/|per|in)\s*(?P<of>\d+)?\s*"
     r"(?P<unit>hpfs?|high[\s-]*power(?:ed)?\s*fields?|mm2|mm\^2|square millimeters?)"
 )
-_WORD_NUMBER = "|".join(_NUMBER_WORDS)
+_WORD_NUMBER = "|".join(NUMBER_WORDS)
 _COUNT = re.compile(
     rf"^\(?(?P<v>\d+|{_WORD_NUMBER}|[ivxo]+|no)\s*\)?(?:\s*\(\d+\))?\s*(?:/|\\|of|out of|\(of)\s*(?:the\s*)?"
     rf"\(?(?P<of>\d+|{_WORD_NUMBER}|twenty[\s-]\w+|[ivx]+)\b"
@@ -196,11 +196,11 @@ def _count(word: str) -> float | None:
     word = word.removesuffix(" foci").removesuffix(" focus")
     if word in ("no", "o", "none"):
         return 0.0
-    if word in _NUMBER_WORDS:
-        return float(_NUMBER_WORDS.index(word))
+    if word in NUMBER_WORDS:
+        return float(NUMBER_WORDS.index(word))
     if word.startswith("twenty"):
         rest = word[6:].strip(" -")
-        return 20.0 + _NUMBER_WORDS.index(rest) if rest in _NUMBER_WORDS else None
+        return 20.0 + NUMBER_WORDS.index(rest) if rest in NUMBER_WORDS else None
     return _number(word)
 
 

@@ -11,17 +11,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from medassay.language.grades import NUMBER_WORDS
+from medassay.language.patterns import plain_words
 from medassay.language.terms import words
 
 INFINITE = float("inf")
 
-_NUMBERS = {
-    word: float(value)
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen twenty".split()  # noqa: SIM905
-    )
-} | {"single": 1.0, "solitary": 1.0, "a dozen": 12.0, "half a dozen": 6.0, "thirty": 30.0, "both": 2.0}
+_NUMBERS = {word: float(value) for value, word in enumerate(NUMBER_WORDS)} | {
+    "single": 1.0,
+    "solitary": 1.0,
+    "a dozen": 12.0,
+    "half a dozen": 6.0,
+    "thirty": 30.0,
+    "both": 2.0,
+}
 _N = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:[.,]\d{1,2})?(?!\d)|\d+\.\d+|\.\d+)"
 _WORD_N = "|".join(sorted(_NUMBERS, key=len, reverse=True))
 _ANY = rf"(?:{_N}|{_WORD_N})"
@@ -32,7 +35,8 @@ _LESS = (
 )
 _REL = rf"(?:(?P<more>{_MORE})|(?P<less>{_LESS})|(?:about|approximately|roughly|nearly|close to|some|~|c\.))?\s*"
 _LENGTH = re.compile(
-    rf"{_REL}(?P<first>{_N})(?P<rest>(?:\s*(?:mm|cm)?\s*(?:x|×|by|-|–|to|and)\s*{_N})*)\s*-?(?P<unit>mm|cm|µm|um|microns?|millimet\w+|centimet\w+)\b(?!²|2|\^)",
+    rf"{_REL}(?P<first>{_N})(?P<rest>(?:\s*(?:mm|cm)?\s*(?:x|×|by|-|–|to|and)\s*{_N})*)\s*-?"
+    r"(?P<unit>mm|cm|µm|um|microns?|millimet\w+|centimet\w+)\b(?!²|2|\^)",
     re.I,
 )
 _WEIGHT = re.compile(rf"{_REL}(?P<first>{_N})\s*(?P<unit>kg|g|grams?|gm|kilograms?)\b", re.I)
@@ -45,8 +49,10 @@ _FRACTIONS = {
 }  # fmt: skip
 _FRACTION = [(re.compile(rf"{_REL}(?:{pattern})", re.I), value) for pattern, value in _FRACTIONS.items()]
 _RATE = re.compile(
-    rf"{_REL}(?P<first>{_ANY})(?:\s*(?:-|–|to)\s*(?P<second>{_N}))?\s*(?:mitos[ei]s|mitotic figures?|mf|eosinophils?|tumou?r buds?)?\s*"
-    r"(?:/|per|in)\s*(?P<of>\d+(?:\.\d+)?)?\s*(?P<unit>hpf|high[\s-]power(?:ed)? fields?|mm²|mm2|mm\^2|square mm|fields?)",
+    rf"{_REL}(?P<first>{_ANY})(?:\s*(?:-|–|to)\s*(?P<second>{_N}))?\s*"
+    r"(?:mitos[ei]s|mitotic figures?|mf|eosinophils?|tumou?r buds?)?\s*"
+    r"(?:/|per|in)\s*(?P<of>\d+(?:\.\d+)?)?\s*"
+    r"(?P<unit>hpf|high[\s-]power(?:ed)? fields?|mm²|mm2|mm\^2|square mm|fields?)",
     re.I,
 )
 _OF = re.compile(
@@ -56,16 +62,25 @@ _OF = re.compile(
 )
 _ALL = re.compile(rf"\b(?P<all>all|each of(?: the)?|every one of)\s+(?P<of>{_ANY})\s+(?P<noun>\w+)", re.I)
 _COUNTED = re.compile(
-    rf"\b(?P<first>{_ANY}|multiple|several|numerous)\s+(?:\w+\s+){{0,2}}?(?P<noun>(?:lymph )?nodes?|cores?|foci|focus|tumou?rs?|"
+    rf"\b(?P<first>{_ANY}|multiple|several|numerous)\s+(?:\w+\s+){{0,2}}?"
+    r"(?P<noun>(?:lymph )?nodes?|cores?|foci|focus|tumou?rs?|"
     r"nodules?|leiomyomas?|fibroids?|polyps?|fragments?|pieces|lesions?|deposits?|metastases|metastasis|stones|gallstones|"
     r"glomeruli|masses|mass)\b",
     re.I,
 )
 _CLAUSE = re.compile(r"[;.](?=\s|$)|,\s|\n|\b(?:but|whereas|while|although|with|and)\b", re.I)
 _ASPECTS = (
-    ("extent", re.compile(r"tumou?r volume|volume occupied|occup\w+|\d ?% of (?:the )?(?:tissue|cores?|specimen|biopsy|gland)", re.I)),
+    (
+        "extent",
+        re.compile(
+            r"tumou?r volume|volume occupied|occup\w+|\d ?% of (?:the )?(?:tissue|cores?|specimen|biopsy|gland)", re.I
+        ),
+    ),
     ("distance", re.compile(r"\bfrom\b|clearance|away|clear by|margins? (?:of )?(?:is |at )?\d|closest|nearest", re.I)),
-    ("depth", re.compile(r"\bdeep\b(?! margin)|depth|thick|breslow|invasion of|invades? \d|infiltrat\w+ \d|\binto\b", re.I)),
+    (
+        "depth",
+        re.compile(r"\bdeep\b(?! margin)|depth|thick|breslow|invasion of|invades? \d|infiltrat\w+ \d|\binto\b", re.I),
+    ),
     ("extension", re.compile(r"beyond|extranodal|extracapsular", re.I)),
     ("length", re.compile(r"\blong\b|length|core (?:length|involvement)|spans", re.I)),
     ("second", re.compile(r"second largest|laterally|smallest", re.I)),
@@ -75,12 +90,7 @@ _SAME = {
     "fibroid": "neoplasm", "mitotic": "mitosis", "mitose": "mitosis", "hepatocyte": "liver", "tumour": "neoplasm",
     "adenocarcinoma": "neoplasm", "piece": "fragment", "focus": "focu", "foci": "focu", "bud": "bud",
 }  # fmt: skip
-_EMPTY = frozenset(
-    "mm cm measure measuring greatest dimension maximum diameter size large largest across be have present contain show "
-    "see identify note extend exceed more than less about approximately mass per hpf mm2 total all each index it that "
-    "which up under over above below at least only grade stage percent one two three four five six seven eight nine ten "
-    "involve positive negative examine field weigh dominant roughly high low".split()  # noqa: SIM905
-)
+_EMPTY = plain_words("measure unspecific")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +98,7 @@ class Quantity:
     """A number as the interval [low, high] that it may be.
 
     dimension: length (mm), weight (g), share (%), rate_hpf (per 10 fields), rate_mm2 (per mm²), count (low and
-    high in `of` things, 0 where the total is not told). aspect: size, distance, depth, depth, extension, length, extent
+    high in `of` things, 0 where the total is not told). aspect: size, distance, depth, extension, length, extent
     (share of the tissue) or second. subject: lemmas of the clause.
     """
 

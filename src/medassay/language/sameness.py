@@ -10,39 +10,24 @@ from __future__ import annotations
 import re
 
 from medassay.language import knowledge
-from medassay.language.contradiction import Verdict
 from medassay.language.graph import Report
+from medassay.language.patterns import named_pattern
 from medassay.language.quantities import quantities
 from medassay.language.staging import derived, stated
 from medassay.language.terms import words
+from medassay.language.verdict import Verdict
 
 _PART = re.compile(r"\b(?:lymph )?nod(?:es?|al)\b|\bmargins?\b", re.I)
-_LIMITED = re.compile(
-    r"\b(?:most|majority|remaining|others?|some|additional|another|largest|smallest|separate|second|third|these|those|"
-    r"associated|including|several|except|elsewhere|adjacent|surrounding|overlying|background|residual|which|same)\b|^\W*but (?:is|are|was|were)\b",
-    re.I,
-)
-_LESSER = re.compile(r"\b(?:dysplasia|in[\s-]situ|DCIS|PIN|CIS|component|tertiary|excluded|foc(?:us|i|al\w*)|potential|areas?|papillary)\b", re.I)
+_LIMITED = named_pattern("limited")
+_LESSER = named_pattern("lesser")
 _TUMOUR = re.compile(r"malignan|tumou?r|carcinoma|cancer|neoplas|sarcoma|melanoma|lymphoma|atypia|metasta", re.I)
-_CELLS = re.compile(
-    r"lymphocytes|scattered|background|strom|endotheli|normal|adjacent|macrophage|histiocyt|plasma cells|internal control|"
-    r"basal|luminal|in situ|surface|t[- ]cells|dendritic|subset|component",
-    re.I,
-)
+_CELLS = named_pattern("other cells")
 """Words for other cells than the tumour's: a marker may differ between the two."""
 _GENE = re.compile(r"FISH|amplif|mutation|rearrange|\bgene\b|hybridi[sz]ation", re.I)
 _NEGATION = re.compile(r"\b(?:no(?! special type)|not|negative|without|free)\b", re.I)
 _FRAGMENT = re.compile(r"\W*(?:but|with|and|while|although|whereas|however)\b", re.I)
 _INSITU = re.compile(r"DCIS|LCIS|in[\s-]situ|dysplasia", re.I)
-_WHOLE_DENIAL = re.compile(
-    r"\W*(?:there (?:is|was) |the (?:biopsy|specimen|sample|sections?|tissue|lesion|material) (?:shows?|is|are|contains?|reveals?) )?"
-    r"(?:(?:entirely |purely |only )?benign [\w ]{0,40}?(?:and |with ))?(?:purely in[\s-]situ and )?"
-    r"(?:no|negative for|free of|without)(?: definite| residual)?(?: evidence of)?(?: \w+)? ?"
-    r"(?:malignan\w+|carcinoma|tumou?r|cancer|neoplas\w+|adenocarcinoma|component|invasion|necrosis)"
-    r"(?: (?:is|was|are))?(?: (?:identified|seen|present|found|detected))?"
-    r"(?: in (?:the|this|any)(?: of the)? (?:biopsy|specimen|sample|tissue|cores?|material|sections?))?\W*",
-    re.I,
-)
+_WHOLE_DENIAL = named_pattern("whole denial")
 
 
 def surely_one(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
@@ -70,7 +55,9 @@ def surely_one(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
     if verdict.kind == "grade":
         if (_PART.search(one) is None) != (_PART.search(other) is None):
             return False
-        return not _limited(one, other) and not (_LESSER.search(one) or _LESSER.search(other)) and not _denies(one, other)
+        return (
+            not _limited(one, other) and not (_LESSER.search(one) or _LESSER.search(other)) and not _denies(one, other)
+        )
     if verdict.kind == "stage":
         return _one_stage(verdict, premise, hypothesis)
     if verdict.kind == "focality":
@@ -83,7 +70,10 @@ def surely_one(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
         return False
     if verdict.kind != "assertion" and _qualified(verdict, one, other):
         return False
-    around = [text[max(0, at[0] - _NEAR) : at[1] + _NEAR] for text, at in ((one, verdict.premise), (other, verdict.hypothesis))]
+    around = [
+        text[max(0, at[0] - _NEAR) : at[1] + _NEAR]
+        for text, at in ((one, verdict.premise), (other, verdict.hypothesis))
+    ]
     return not _limited(*around) and _same_scope(verdict, premise, hypothesis)
 
 
@@ -155,7 +145,10 @@ def _whole(premise: Report, hypothesis: Report) -> bool:
 def _one_stage(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
     """Two stated categories, or a stated one and what the numbers of its own system add up to."""
     here, there = stated(premise.text), stated(hypothesis.text)
-    named = [verdict.premise in [(a, b) for _, a, b in here.values()], verdict.hypothesis in [(a, b) for _, a, b in there.values()]]
+    named = [
+        verdict.premise in [(a, b) for _, a, b in here.values()],
+        verdict.hypothesis in [(a, b) for _, a, b in there.values()],
+    ]
     if all(named):
         return not re.search(r"tumou?rs\b", premise.text + hypothesis.text, re.I)
     for follows, at, said in (

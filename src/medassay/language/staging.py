@@ -11,20 +11,24 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from medassay.language.knowledge import Feature, _features, _match, organs, read_findings
+from medassay.language.patterns import named_pattern
 from medassay.language.quantities import Quantity, quantities
 from medassay.language.stains import read_stains
 from medassay.language.status import read_status
 from medassay.language.terms import read_tsv
 
 _T = re.compile(r"\b[yrcpa]{0,2}T(?P<v>is|[0-4](?:mi|[a-d])?)(?!\w|\.\d)")
-_N = re.compile(r"\b(?:[yrc]?p|[yrca]{1,2}|[yrcpa]{0,2}T[\w()]{1,5},?\s?(?:[yrc]?p)?)N(?P<v>[0-3][abc]?(?:mi)?)(?P<i>\s?\(i\+\))?(?![\w-]|\.\d)")
+_N = re.compile(
+    r"\b(?:[yrc]?p|[yrca]{1,2}|[yrcpa]{0,2}T[\w()]{1,5},?\s?(?:[yrc]?p)?)N(?P<v>[0-3][abc]?(?:mi)?)(?P<i>\s?\(i\+\))?(?![\w-]|\.\d)"
+)
 _FIGO = re.compile(r"\bFIGO (?:stage )?(?P<v>I{1,3}V?[ABC]?[12]?|IV[AB]?)\b(?! ?grade)")
 _NET = re.compile(r"\bNET,? ?(?:WHO )?G(?:rade )?(?P<v>[123])\b|\bG(?:rade )?(?P<w>[123]) (?:NET|neuroendocrine)", re.I)
 _FIGO_GRADE = re.compile(r"\bFIGO (?:grade )(?P<v>[123])\b", re.I)
 _BUDDING = re.compile(r"\bBd(?P<v>[123])\b")
 _WHO = re.compile(r"meningioma\b.*?\bgrade (?P<v>[123])\b", re.I)
 _HISTOLOGIC = re.compile(
-    r"(?<!nuclear )\b(?:nottingham |histologic(?:al)? |overall |combined )?grade:? (?P<v>[123]|I{1,3})\b(?! \(?of 4)", re.I
+    r"(?<!nuclear )\b(?:nottingham |histologic(?:al)? |overall |combined )?grade:? (?P<v>[123]|I{1,3})\b(?! \(?of 4)",
+    re.I,
 )
 _STATED = {
     "t": (_T, "T"), "figo": (_FIGO, ""), "figo_grade": (_FIGO_GRADE, "G"), "budding": (_BUDDING, "Bd"),
@@ -102,11 +106,7 @@ def derived(text: str) -> dict[str, tuple[str, int, int]]:
     return made
 
 
-_COMPONENT = re.compile(
-    r"(?:tubules?(?: formation)?|tubular formation|gland(?:ular)? (?:formation|differentiation)|nuclear (?:grade|pleomorphism|score)|"
-    r"nuclei|mitos[ei]s|mitotic (?:count|score|rate|activity))\s*(?:score)?\s*[:=]?\s*(?P<v>[123])(?:\s*/\s*3)?(?![\d.])",
-    re.I,
-)
+_COMPONENT = named_pattern("nottingham component")
 
 
 def _nottingham(text: str) -> tuple[str, int, int] | None:

@@ -13,21 +13,14 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from medassay.language.patterns import named_pattern, plain_words
 from medassay.language.terms import fold, read_tsv
 
-_UNFIT = frozenset(
-    "mucin hepatocyte melanosome surfactant elastin reticulum herpes estrogen progesterone keratin chop hsa tm mt1 "
-    "des met ras pap syn tg fish cish ihc 1p 19q trk actin insulin hepatocyte antigen progeste mum ki-1 esa rb "
-    "neu pin sdh mp brm fli neurofilaments hpv ebv cmv hsv helicobacter hr gr fh th gh".split()  # noqa: SIM905
-)
+_UNFIT = plain_words("marker everyday")
 """Names that are everyday words or ambiguous: a marker only when written in capitals, if at all."""
 
 _NOT_TESTS = frozenset({"IHC", "FISH", "CISH", "HE", "NGS", "PCR", "FLOW", "CYTOGEN", "MSI", "MMR", "HR"})
-_PERCENT = re.compile(
-    r"(?P<rel>[<>≤≥]\s?=?|less than|below|under|more than|over|above|at least|up to|(?:does )?not exceed\w*|about|"
-    r"approximately|roughly|close to|nearly)?\s*(?P<low>\d+(?:\.\d+)?)\s*(?:%?\s*(?:-|–|to)\s*(?P<high>\d+(?:\.\d+)?))?\s*(?:%|percent)",
-    re.I,
-)
+_PERCENT = named_pattern("share of cells")
 _CLAUSE = re.compile(
     r"[;.](?=\s|$)|\b(?:but|whereas|while|although|however|though|yet)\b|\n|"
     r"(?<=[+−–-]),?\s+(?=with\b)|:\s(?=no\b)",
@@ -38,11 +31,7 @@ _SIGN = re.compile(
     r"[-−](?P<e>positive|negative|mutated|mutant|deficient|expressing|amplified|rearranged|low))",
     re.I,
 )
-_SCORE = re.compile(
-    r"[\s:,(]*(?:ihc|immunohistochemi\w+|by ihc|protein|status|overexpression)?[\s:,(]*(?:is |was )?(?:score[d]?|intensity)?"
-    r"[\s:,(]*(?:of |as )?(?P<v>[0-3])\s?(?P<plus>\+)?(?![\d.%/])",
-    re.I,
-)
+_SCORE = named_pattern("her2 score")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from medassay.language.alignment import GENERAL
 from medassay.language.contradiction import gleason_patterns, opposing_sides, site_statuses
 from medassay.language.grades import normalise_grade
 from medassay.language.graph import Report
+from medassay.language.patterns import named_pattern
 from medassay.language.quantities import quantities
 from medassay.language.sections import Section, Specimen, section_at, specimens
 from medassay.language.sentences import sentences
@@ -25,16 +26,8 @@ from medassay.language.stains import read_stains
 from medassay.language.status import read_status
 from medassay.language.terms import words
 
-_CUT = re.compile(
-    r";\s+|,?\s(?=(?:but|whereas|while|although|however|though)\b)|,\s(?=(?:with|and) (?:the|a|an|no|one|two|metasta\w*|carcinoma|"
-    r"tumou?r|strong|diffuse|negative|positive)\b)|,\s(?=i\.e\.)|\s-\s(?=[A-Z])|\.\s+(?=\d\.?\s[A-Z])|\s(?=\d[.)]\s[A-Z])|"
-    r",\s(?=(?:the|their|its|all|no|there|it)\s)",
-)
-_PAST = re.compile(
-    r"\b(?:history|previous\w*|prior|formerly|outside|earlier|clinical(?:ly)?|pre-?op\w*|per report|status post|s/p)\b", re.I
-)
-_OTHER = re.compile(r"\b(?:frozen section|intraoperative|touch prep|contralateral|opposite|elsewhere|other(?:wise)?|remaining|rest of|background|"
-    r"adjacent|surrounding|uninvolved|non-?neoplastic|additional|separate)\b", re.I)  # fmt: skip
+_CUT = named_pattern("cut")
+_PAST = named_pattern("past")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +58,7 @@ def statements(report: Report) -> list[Statement]:
     return _made(report, list(_items(report.text)), parts, heads)
 
 
-def _made(
-    report: Report, spans: list[tuple[int, int]], parts: list[Specimen], heads: list[Section]
-) -> list[Statement]:
+def _made(report: Report, spans: list[tuple[int, int]], parts: list[Specimen], heads: list[Section]) -> list[Statement]:
     made = []
     for start, end in spans:
         text = report.text[start:end]
@@ -177,6 +168,14 @@ def pairs(found: list[Statement]) -> list[Pair]:
     return made
 
 
+def described(found: list[Statement]) -> list[Pair]:
+    """Every statement of findings with every statement of a diagnosis: the pairs of the published method."""
+    kinds = [{entity.type for entity in one.report.entities} for one in found]
+    premises = [i for i, types in enumerate(kinds) if "diagnosis" not in types and types & {"finding", "marker"}]
+    hypotheses = [j for j, types in enumerate(kinds) if "diagnosis" in types]
+    return [Pair(i, j, "description") for i in premises for j in hypotheses]
+
+
 def _alike(found: list[Statement]) -> list[Pair]:
     made = []
     for i, one in enumerate(found):
@@ -199,7 +198,21 @@ _OPPOSED = re.compile(r"^side (\d+)([ab])$")
 def _kind(one: Statement, other: Statement) -> str:
     """Why two statements are comparable: what they share; empty where nothing."""
     shared = one.topics & other.topics
-    for start in ("marker", "node", "margin", "category", "gleason", "grade", "site", "entity", "concept", "length", "weight", "share", "count"):
+    for start in (
+        "marker",
+        "node",
+        "margin",
+        "category",
+        "gleason",
+        "grade",
+        "site",
+        "entity",
+        "concept",
+        "length",
+        "weight",
+        "share",
+        "count",
+    ):
         if any(topic.startswith(start) for topic in shared):
             return {"entity": "finding", "concept": "finding", "category": "stage", "gleason": "grade"}.get(
                 start, "number" if start in ("length", "weight", "share", "count") else start

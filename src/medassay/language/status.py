@@ -11,10 +11,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from medassay.language.grades import NUMBER_WORDS
+from medassay.language.patterns import named_pattern, plain_words
 from medassay.language.terms import read_tsv
-
-ALL = "all"
-"""Every margin or node, not one named one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +42,12 @@ def _words() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
     return table
 
 
-_CLAUSE = re.compile(
-    r"[;.](?=\s|$)|\n|,?\s\b(?:but|whereas|while|although|however|though|yet)\b|,\s(?=(?:and )?(?:no|the|one|all|two|three|four|with|without|a|0/|nor|containing|showing|though|tumou?r|metasta\w+)\b)|\s(?=\(\d)|"
-    r"\s(?=and (?:there|the|no)\b)|:\s",
-    re.I,
-)
-_OF = re.compile(
-    r"\(?\b(?P<v>\d+|one|two|three|four|five|six|seven|eight|nine|ten|none|no)\s*\)?\s*(?:/|of|out of)\s*(?:the |these )?\(?"
-    r"(?P<of>\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen)\b\)?",
-    re.I,
-)
-_NUMBERS = {w: i for i, w in enumerate("no one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split())} | {"none": 0}  # noqa: SIM905, E501
-_EVERY = re.compile(r"\ball\b|\bevery\b|\bany\b|\bno (?:lymph )?nod|\bboth\b|\bmargins\b|\bnodes (?:are|were)\b|\bnone\b|\bR0\b|node-negative", re.I)
+_CLAUSE = named_pattern("status clause")
+_OF = named_pattern("nodes of nodes")
+_NUMBERS = {word: number for number, word in enumerate(NUMBER_WORDS)} | {"none": 0, "no": 0}
+_EVERY = named_pattern("every")
 _FREE_AFTER = re.compile(r"\b(?:free|negative|benign|uninvolved|tumou?r-free)\b", re.I)
-_SOME = re.compile(r"\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten|one|a|these|those|this|that|most|majority of|remaining|other|others)\s+(?:\w+ ){0,3}(?:lymph )?nodes?\b|#\s?\d", re.I)
+_SOME = named_pattern("some nodes")
 _ONE = re.compile(r"\bnode (?:is|was|shows?|showed)\b", re.I)
 _SINGLE = re.compile(r"\b(?:one|a|single)\s+(?:of the\s+)?(?:\w+ ){0,3}(?:lymph )?nodes?\b", re.I)
 _WHOLE = re.compile(r"\ball\b|\bevery\b|\bnone\b|\bno (?:\w+ ){0,2}(?:lymph )?nod", re.I)
@@ -111,7 +102,9 @@ def _read(clause: str, offset: int, subject: str) -> list[Status]:
         name
         for match in _QUALIFIED[topic].finditer(clause)
         for word in match[1].lower().split(" and ")
-        if (name := word.strip()) and name not in _PLAIN and not any(p.search(name) for _, p in _words()[f"{topic}_name"])
+        if (name := word.strip())
+        and name not in _PLAIN
+        and not any(p.search(name) for _, p in _words()[f"{topic}_name"])
     )
     count = _OF.search(clause) if topic == "node" else None
     if count is not None:
@@ -143,13 +136,7 @@ _QUALIFIED = {
     "node": re.compile(r"\b([a-z][a-z-]+(?: and [a-z-]+)?) (?:lymph )?nodes?\b", re.I),
     "margin": re.compile(r"\b([a-z][a-z-]+(?: and [a-z-]+)?) (?:resection |surgical |excision )?margins?\b", re.I),
 }
-_PLAIN = frozenset(
-    "most majority some several the all surgical resection excision specimen tissue lymph regional examined resected sampled positive negative benign "
-    "involved free clear these those of no inked closest nearest any both each every one two three four five six seven eight "
-    "nine ten with and or final wide close tumor tumour cancer n1 n2 in reactive additional other evidence for nodal from total "
-    "metastatic to at identified submitted nodes node including separate individual single narrow uninvolved is are examined "
-    "tumor-free tumour-free safety an a soft between non its their his her involves involving involve".split()  # noqa: SIM905
-)
+_PLAIN = plain_words("part unspecific")
 """Words before `node` or `margin` that do not tell which one."""
 _ANEW = re.compile(r"\s*and (?:the|there|no)\b", re.I)
 _LEVEL = re.compile(r"\b(?:levels?|stations?)\s+(\d+|[IVX]+)(?=[LRABab]?\b)", re.I)

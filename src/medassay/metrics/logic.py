@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from medassay.cases import Case
 from medassay.errors import MedassayError
 from medassay.language.checks import problem
 from medassay.language.contradiction import CONTRADICTS, Verdict, compare, settle, within
 from medassay.language.graph import Report, read_reports
-from medassay.language.statements import Pair, Statement, pairs, statements
+from medassay.language.statements import Pair, Statement, described, pairs, statements
 from medassay.metrics.base import Metric
 from medassay.models import load
 from medassay.scores import Score
@@ -54,12 +54,14 @@ class Logic(Metric):
     0 to 1, higher is better; 1 means that no two statements exclude one another. Pairs come from the report's
     own statements: those that speak of the same marker, finding, diagnosis, margin, node, stage, grade, side or
     measured thing, and descriptions with the diagnosis they are to support; where these are few, every statement
-    with the diagnosis. Statements on different specimens or other points in time are never paired. p is 0.95 where
-    the structured comparison finds a contradiction and 0.02 where it finds agreement; otherwise the role `nli` says
-    it, its odds scaled to how rare contradictions are. Part `pairs` counts the pairs, `contradictions` those above one half.
+    with the diagnosis. Statements on different specimens or other points in time are never paired. p is 0.95
+    where the structured comparison finds a contradiction and 0.02 where it finds agreement; otherwise the role
+    `nli` says it, its odds scaled to how rare contradictions are. Part `pairs` counts the pairs,
+    `contradictions` those above one half.
 
-    k: how many pairs count; by default ceil(0.3 · pairs), as in the authors' code. A report with fewer than two
-    comparable statements is not assessed, never 1.
+    mode: `clinical`, as above, or `paper`: the published pairs alone (statements of findings with statements of
+    diagnoses) and the model's plain p(contradiction), no rules. k: how many pairs count; by default
+    ceil(0.3 · pairs), as in the authors' code. A report without comparable statements is not assessed, never 1.
 
     Evidence: {"pairs": n, "contradictions": [{"premise": [start, end], "hypothesis": [start, end], "kind",
     "probability", "by": "rule" | "model"}], "sentences": […]}, offsets in the candidate.
@@ -72,15 +74,19 @@ class Logic(Metric):
     parts = ("pairs", "contradictions")
     keep_every = 64
 
-    def __init__(self, *, models: str = "embedded", k: int | None = None) -> None:
+    def __init__(
+        self, *, mode: Literal["clinical", "paper"] = "clinical", models: str = "embedded", k: int | None = None
+    ) -> None:
         super().__init__()
+        if mode not in ("clinical", "paper"):
+            raise MedassayError(f"logic: mode '{mode}' is neither 'clinical' nor 'paper'")
         if k is not None and (not isinstance(k, int) or k < 1):
             raise MedassayError(f"logic: k = {k!r}; give a whole number from 1, or leave it out for ceil(0.3 · pairs)")
-        self.models, self.k = models, k
+        self.mode, self.models, self.k = mode, models, k
         self.model = load("nli", models)
 
     def settings(self) -> Mapping[str, object]:
-        return {"models": self.model.name, "k": self.k or f"ceil({SHARE}·pairs)", "few": "unscored"}
+        return {"mode": self.mode, "models": self.model.name, "k": self.k or f"ceil({SHARE}·pairs)", "few": "unscored"}
 
     def measure(self, cases: Sequence[Case]) -> list[Score]:
         reasons = [problem(case.candidate) for case in cases]
@@ -91,16 +97,25 @@ class Logic(Metric):
     def _scores(self, reports: Sequence[Report]) -> list[Score]:
         """All pairs of all reports go to the model at once, each distinct pair of texts once."""
         cut = [statements(report) for report in reports]
-        ruled = [[*_inside(some), *_between(some)] for some in cut]
+        if self.mode == "paper":
+            ruled = [[Found(pair, 0.0, None) for pair in described(some)] for some in cut]
+        else:
+            ruled = [[*_inside(some), *_between(some)] for some in cut]
         asked = list(dict.fromkeys(_texts(some, one) for some, found in zip(cut, ruled) for one in found if one.open))
         chances = dict(zip(asked, self.model.probabilities(asked)[:, 2].tolist())) if asked else {}
         return [
             self._score(
                 some,
-                [replace(one, probability=scaled(chances[_texts(some, one)])) if one.open else one for one in found],
+                [
+                    replace(one, probability=self._share(chances[_texts(some, one)])) if one.open else one
+                    for one in found
+                ],
             )
             for some, found in zip(cut, ruled)
         ]
+
+    def _share(self, chance: float) -> float:
+        return chance if self.mode == "paper" else scaled(chance)
 
     def _score(self, found: Sequence[Statement], judged: Sequence[Found]) -> Score:
         if not judged:
