@@ -77,7 +77,7 @@ def test_evidence_points_at_both_texts(plane: str) -> None:
     score = one(metric, "Pain and cough.", "Headache, fever; then pain.")
     entities, links = score.evidence["entities"], score.evidence["links"]
     said = [("Headache, fever; then pain."[e["start"] : e["end"]], e["status"]) for e in entities["reference"]]
-    assert said == [("Headache", "matched"), ("fever", "missed"), ("pain", "matched")]
+    assert said == [("Headache", "missed"), ("fever", "missed"), ("pain", "matched")]
     assert [e["status"] for e in entities["candidate"]] == ["matched", "invented"]
     assert links[0] == {"reference": 0, "candidate": 0, "similarity": pytest.approx(0.6, abs=0.01)}
 
@@ -158,7 +158,21 @@ def test_the_bundled_distribution_fits_the_members_of_today(name: str) -> None:
 
 
 def test_comb2_names_what_stands_for_bleurt() -> None:
-    assert "members:mist+rouge1_r+clinicalbleurt" in str(load_metric("mist-comb2").signature)
+    metric = load_metric("mist-comb2(bleurt=chrf)")
+    assert "members:mist+rouge1_r+chrf" in str(metric.signature)
+    expected = load_metric("z(mist,rouge1_r,chrf)").score(NOTES)
+    assert [score.value for score in metric.score(NOTES)] == [score.value for score in expected]
+
+
+def test_a_note_without_concepts_is_unscored_or_left_to_the_others() -> None:
+    notes = [*NOTES, *make_cases(["Nothing else."], ["None."])]
+    assert load_metric("mist-comb2(bleurt=chrf)").score(notes)[-1].unscored == (
+        "mist: no medical concept found in the reference"
+    )
+    skipping = load_metric("mist-comb2(bleurt=chrf,missing=skip)")
+    others = load_metric("z(rouge1_r,chrf)").score(notes)
+    assert skipping.score(notes)[-1].value == pytest.approx(others[-1].value)
+    assert "missing:skip" in str(skipping.signature)
 
 
 def test_an_unknown_distribution_names_the_bundled_ones() -> None:

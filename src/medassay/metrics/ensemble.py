@@ -22,6 +22,7 @@ from medassay import __version__
 from medassay.cases import Case
 from medassay.errors import InputError, MedassayError
 from medassay.metrics.base import Metric, Scorer
+from medassay.metrics.settings import choice
 from medassay.scores import Score
 
 
@@ -65,6 +66,9 @@ class ZMean(Metric):
     with `reference=FILE` over a distribution that `medassay score … --save-distribution FILE` has stored
     (`reference=notes`: the bundled one, of clinical notes). A case that a member does not score is unscored.
     Over the set itself the mean is 0 by construction: compare systems, not runs.
+
+    missing: what becomes of a case that a member does not score: `unscored` (default), or `skip`, the mean over
+    the members that do score it (unscored where none does).
     """
 
     name = "z"
@@ -78,11 +82,14 @@ class ZMean(Metric):
         members: Sequence[str] = (),
         *,
         reference: str | None = None,
+        missing: str = "unscored",
         models: str | None = None,
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
         from medassay.metrics.registry import load_metrics
+
+        self.skip = choice("missing", missing, ("unscored", "skip")) == "skip"
 
         if not members:
             raise MedassayError("z: name its members, as in z(rouge1_r,chrf)")
@@ -140,17 +147,18 @@ class ZMean(Metric):
             "made": hashlib.sha256(made.encode()).hexdigest()[:8],
             "z": self.source,
             "n": n,
+            **({"missing": "skip"} if self.skip else {}),
         }
 
     def survey(self, batches: Iterable[Sequence[Case]], scored: Scorer) -> None:
-        """Mean and deviation of each member over the cases that all of them score."""
+        """Mean and deviation of each member over the cases that all of them score (`skip`: that it scores itself)."""
         values = [array("d") for _ in self.members]
         for cases in batches:
             for scores in zip(*(scored(member, cases) for member in self.members)):
-                found = [score.value for score in scores if score.value is not None]
-                if len(found) == len(values):
-                    for column, value in zip(values, found):
-                        column.append(value)
+                if self.skip or all(score.value is not None for score in scores):
+                    for column, score in zip(values, scores):
+                        if score.value is not None:
+                            column.append(score.value)
         self.distributions = {
             member.name: Distribution.of(str(member.signature), column) for member, column in zip(self.members, values)
         }
@@ -167,9 +175,13 @@ class ZMean(Metric):
         shown: list[dict[str, Any]] = []
         for member, score, one in zip(self.members, scores, distributions):
             if score.value is None:
+                if self.skip:
+                    continue
                 return Score.none(f"{member.name}: {score.unscored}")
             z = (score.value - one.mean) / one.sd * (1 if member.higher_is_better else -1)
             shown.append({"name": member.name, "value": score.value, "z": z})
+        if not shown:
+            return Score.none(f"{self.members[0].name}: {scores[0].unscored}")
         mean = math.fsum(item["z"] for item in shown) / len(shown)
         return Score(mean, evidence={"members": shown} if self.with_evidence else {})
 

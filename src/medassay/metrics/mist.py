@@ -7,7 +7,6 @@ MIST-Comb1 and MIST-Comb2 (section 4.4) join it with ROUGE-1 recall and BERTScor
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,7 +25,7 @@ from medassay.models.base import Span
 from medassay.models.kge import ConceptVectors
 from medassay.scores import Score
 
-MET = 0.6
+MET = 0.7
 """Similarity from which the report page calls a concept matched. It is for drawing; the number has no threshold."""
 
 _NOTES = "Ben Abacha et al., Evaluation Methods in Automatic Medical Note Generation, 2023"
@@ -218,18 +217,17 @@ def _span(one: Mention) -> Span:
 
 def linker_mark() -> str:
     """Short hash of the terminology that finds concepts, for signatures."""
-    from medassay.language.terminology import terminology
+    from medassay.language.finders import finder
 
-    store = terminology()
-    content = f"{store.releases}\n{len(store.index)}"
-    return hashlib.sha256(content.encode()).hexdigest()[:8]
+    return finder("linker")[1].partition("@")[2]
 
 
 class MistComb1(ZMean):
     """Mean of z-scores of MIST, ROUGE-1 recall and BERTScore recall; higher is better, 0 is the average note.
 
     z over the set scored, as published, or with `reference=FILE` over a stored distribution; `reference=notes` is
-    the bundled one, so that a single note can be scored. bertscore: the member to take, `bertscore_r` (the recall,
+    the bundled one, so that a single note can be scored. missing: a note of which MIST finds no concept is unscored,
+    or with `skip` the mean of the other members. bertscore: the member to take, `bertscore_r` (the recall,
     which the paper found best) or another of its parts.
     """
 
@@ -242,18 +240,19 @@ class MistComb1(ZMean):
         *,
         bertscore: str = "bertscore_r",
         reference: str | None = None,
+        missing: str = "unscored",
         models: str | None = None,
         references: Literal["best", "mean"] = "best",
     ) -> None:
         members = ("mist", "rouge1_r", bertscore)
-        super().__init__(members, reference=reference, models=models, references=references)
+        super().__init__(members, reference=reference, missing=missing, models=models, references=references)
 
 
 class MistComb2(ZMean):
     """Mean of z-scores of MIST, ROUGE-1 recall and BLEURT; higher is better, 0 is the average note.
 
-    bleurt: the metric that stands for BLEURT: the embedded `clinicalbleurt`, or with a model of the hub
-    `clinicalbleurt(models=lucadiliello/BLEURT-20)`. `reference` as for `mist-comb1`.
+    bleurt: the metric that stands for BLEURT: the embedded `clinicalbleurt`, or `bleurt`, the paper's own
+    BLEURT-20 (from the hub). `reference` and `missing` as for `mist-comb1`.
     """
 
     name = "mist-comb2"
@@ -265,7 +264,9 @@ class MistComb2(ZMean):
         *,
         bleurt: str = "clinicalbleurt",
         reference: str | None = None,
+        missing: str = "unscored",
         models: str | None = None,
         references: Literal["best", "mean"] = "best",
     ) -> None:
-        super().__init__(("mist", "rouge1_r", bleurt), reference=reference, models=models, references=references)
+        members = ("mist", "rouge1_r", bleurt)
+        super().__init__(members, reference=reference, missing=missing, models=models, references=references)
