@@ -159,6 +159,12 @@ def test_training_without_torch_says_what_to_install(medassay: Callable, monkeyp
     assert ran.err == "medassay: training needs the extra 'train': pip install 'medassay[train]'\n"
 
 
+def test_training_names_the_option_that_is_missing(medassay: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    ran = medassay("train", "ner", "--out", "model")
+    assert (ran.code, ran.err) == (2, "medassay: train ner: give --data (see medassay train --help)\n")
+
+
 def test_the_paper_preset_takes_no_other_settings(medassay: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
     given = ("--data", "segments.jsonl", "--base", "bert", "--out", "model", "--preset", "paper", "--epochs", 3)
