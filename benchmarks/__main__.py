@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from benchmarks import bertscore, commands, lexical, links, reading, resampling, slides
+from benchmarks import bertscore, commands, engines, lexical, links, reading, resampling, server, slides
 from benchmarks.figures import Figure, machine, show
 
 ALL: dict[str, tuple[str, Callable[[], Iterator[Figure]]]] = {
@@ -17,6 +17,10 @@ ALL: dict[str, tuple[str, Callable[[], Iterator[Figure]]]] = {
     "links": ("Linking mentions to concepts", links.run),
     "memory": ("Memory", commands.memory),
     "slides": ("Whole slides", slides.run),
+    "engine-startup": ("Engines: start-up and overhead", engines.startup),
+    "engine-local": ("Engines: two cores against one", engines.local),
+    "engine-ray": ("Engines: Ray", engines.on_ray),
+    "server": (f"Score server, {server.CLIENTS} clients", server.run),
 }
 
 

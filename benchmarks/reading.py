@@ -25,8 +25,8 @@ def run() -> Iterator[Figure]:
     """Wall-clock seconds of `medassay score --metrics hare`, load included, and its peak memory."""
     with tempfile.TemporaryDirectory() as folder:
         small, large = Path(folder) / "one.csv", Path(folder) / "pairs.csv"
-        _write(small, 1)
-        _write(large, PAIRS)
+        write_reports(small, 1)
+        write_reports(large, PAIRS)
         first = command(["score", str(small), "--metrics", "hare", "--no-store"])
         yield Figure("one pair, cold", f"{first.wall:.1f} s", "3 s", first.wall < 3)
         took = command(["score", str(large), "--metrics", "hare", "--no-store"])
@@ -34,7 +34,7 @@ def run() -> Iterator[Figure]:
     yield Figure("peak memory", f"{took.peak:,.0f} MB", "1,200 MB", took.peak < 1200)
 
 
-def _write(path: Path, number: int) -> None:
+def write_reports(path: Path, number: int) -> None:
     rows = [
         row.case
         for row in read_cases(Path(medassay.examples.__file__).with_name("pathology.csv"))

@@ -1,0 +1,110 @@
+"""The score server with many clients at once, against the same cases scored as one batch by the same workers."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+
+from benchmarks.figures import Figure
+from benchmarks.texts import pairs
+from medassay.cores import cores
+from medassay.scorer import Scorer
+
+CLIENTS = 32
+_WORK = (("rouge", 12_800, 60, 16), ("bertscore", 1_280, 40, 8))
+"""Metrics, cases in all, words a text, cases a request."""
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def run() -> Iterator[Figure]:
+    """Cases a second, and errors."""
+    for metrics, number, words, size in _WORK:
+        made = pairs(number, words)
+        whole = _batch(metrics, made)
+        served, errors = _served(metrics, made, size)
+        share = served / whole
+        yield Figure(
+            f"{metrics}, {CLIENTS} clients, {size} a request",
+            f"{served:,.0f} cases/s, as one batch {whole:,.0f}: {share:.0%}; {errors} errors "
+            f"(load {os.getloadavg()[0]:.1f})",
+            "80 %, none",
+            share >= 0.8 and errors == 0,
+        )
+
+
+def _batch(metrics: str, made: Pairs) -> float:
+    with Scorer(metrics, workers=cores()) as scorer:
+        scorer.warm()
+        began = time.perf_counter()
+        scorer.score_batch([one for one, _ in made], [other for _, other in made])
+        return len(made) / (time.perf_counter() - began)
+
+
+def _served(metrics: str, made: Pairs, size: int) -> tuple[float, int]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "medassay", "serve-scores", "--metrics", metrics, "--port", str(port)],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        _wait(port)
+        bodies = [
+            json.dumps({"candidates": [a for a, _ in some], "references": [b for _, b in some]}).encode()
+            for some in (made[start : start + size] for start in range(0, len(made), size))
+        ]
+        began = time.perf_counter()
+        errors = _flood(port, bodies)
+        return len(made) / (time.perf_counter() - began), errors
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _wait(port: int) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError("the score server did not start")
+
+
+def _flood(port: int, bodies: Sequence[bytes]) -> int:
+    """Every body asked once, by clients side by side; how many were not answered with 200."""
+    todo = list(enumerate(bodies))
+    lock = threading.Lock()
+    errors = 0
+
+    def client() -> None:
+        nonlocal errors
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
+        while True:
+            with lock:
+                if not todo:
+                    return
+                _, body = todo.pop()
+            line.request("POST", "/score", body, {"content-type": "application/json"})
+            reply = line.getresponse()
+            reply.read()
+            if reply.status != 200:
+                with lock:
+                    errors += 1
+
+    clients = [threading.Thread(target=client) for _ in range(CLIENTS)]
+    for one in clients:
+        one.start()
+    for one in clients:
+        one.join()
+    return errors
