@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,17 @@ from medassay.training.kge import Embedding, Recipe, link_prediction, make_vecto
 from medassay.training.triples import Graph, make_graph
 
 pytestmark = pytest.mark.hf
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """A small graph has no work for two threads; on a busy machine they wait for one another."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def tree() -> Graph:
