@@ -7,7 +7,7 @@ Pairs that belong together are learned by cross-entropy, changed pieces of damag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from medassay.training.bert import SplitEncoder
-from medassay.training.likelihood_tasks import LONGEST, Group, Packed, Pair, Pieces, Table, packed
+from medassay.training.likelihood_tasks import BERT, LONGEST, Group, Marks, Packed, Pair, Pieces, Table, packed
 from medassay.training.loop import Schedule, fit, pick_device, set_seed
 from medassay.training.seq2seq import LikelihoodModel, Sizes
 
@@ -89,15 +89,12 @@ def train_likelihood(
     steps: int,
     sizes: Sizes | None = None,
     unlearn: float = 0.5,
-    rank: float = 0.4,
-    begin: Mapping[str, Tensor] | None = None,
+    rank: float = 0.25,
 ) -> tuple[LikelihoodModel, list[float]]:
-    """Train on batches of `source(seed)`, from weights `begin` where given; returns the model and the mean loss."""
+    """Train on batches of `source(seed)`; returns the model and the mean loss."""
     set_seed(plan.seed)
     device = pick_device()
     model = LikelihoodModel(encoder, sizes).to(device)
-    if begin is not None:
-        model.load_state_dict(begin, strict=False)
     losses = fit(
         model,
         lambda epoch: Stream(source, steps),
@@ -109,7 +106,7 @@ def train_likelihood(
 
 
 def mean_logs(
-    model: LikelihoodModel, pairs: Sequence[tuple[Pieces, Pieces]], tokens: int = 16384
+    model: LikelihoodModel, pairs: Sequence[tuple[Pieces, Pieces]], marks: Marks = BERT, tokens: int = 16384
 ) -> NDArray[np.float64]:
     """Mean log-probability of each target's pieces (without the stop piece) given its source."""
     device = next(model.parameters()).device
@@ -122,7 +119,7 @@ def mean_logs(
         while stop < len(order) and (stop + 1 - start) * (len(pairs[order[stop]][1][:LONGEST]) + 2) <= tokens:
             stop += 1
         chosen = order[start:stop]
-        batch = packed([Group((Pair(*pairs[i]),)) for i in chosen])
+        batch = packed([Group((Pair(*pairs[i]),)) for i in chosen], marks)
         with torch.no_grad():
             found, mask = logs(model, batch, device)
         mask = _inner(mask)

@@ -177,12 +177,12 @@ class LikelihoodModel(nn.Module):
         words = encoder.trunk.embeddings.word.weight.detach().float()
         middle = words.mean(0)
         left, length, right = torch.linalg.svd(words - middle, full_matrices=False)
-        kept = self.sizes.narrow
+        kept = min(self.sizes.narrow, len(length))
         with torch.no_grad():
-            self.writer.table.weight.copy_(left[:, :kept] * length[:kept])
-            self.writer.widen.weight.copy_(right[:kept].t())
+            self.writer.table.weight[:, :kept] = left[:, :kept] * length[:kept]
+            self.writer.widen.weight[:, :kept] = right[:kept].t()
             self.writer.widen.bias.copy_(middle)
-            self.writer.narrow.weight.copy_(right[:kept])
+            self.writer.narrow.weight[:kept] = right[:kept]
             places = encoder.trunk.embeddings.place.weight.detach()
             self.writer.place.weight.copy_(places[: self.sizes.places])
 
