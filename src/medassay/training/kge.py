@@ -32,15 +32,13 @@ Kind = Literal["transe", "rotate", "complex"]
 class Recipe:
     """How vectors are made.
 
-    size: numbers a concept learns from the graph. text: further numbers from its name alone (0: none), whose part
-    in the cosine is `text_share`. margin (γ) and temperature (α) as in Sun et al., equation 5. negatives: drawn
-    concepts a batch, shared by its triples. held: share of the `is_a` triples that is kept out and measured.
+    size: numbers a concept. names: start from the concepts' names instead of random numbers. margin (γ) and
+    temperature (α) as in Sun et al., equation 5. negatives: drawn concepts a batch, shared by its triples. held:
+    share of the `is_a` triples that is kept out and measured.
     """
 
     kind: Kind = "rotate"
     size: int = 64
-    text: int = 0
-    text_share: float = 0.5
     names: bool = True
     epochs: int = 10
     batch: int = 2048
@@ -228,7 +226,7 @@ def make_vectors(graph: Graph, recipe: Recipe, named: Matrix | None = None) -> t
     Link prediction is measured on triples kept out so far; then a fifth of the epochs more sees all triples.
     named: the concepts' name vectors where they have been made already.
     """
-    if named is None and (recipe.names or recipe.text):
+    if named is None and recipe.names:
         named = name_vectors(graph)
     set_seed(recipe.seed)
     start = project(named, recipe.size) if recipe.names and named is not None else None
@@ -240,10 +238,6 @@ def make_vectors(graph: Graph, recipe: Recipe, named: Matrix | None = None) -> t
         figures |= link_prediction(model, graph, test)
         fit_vectors(model, graph.triples, replace(recipe, rate=recipe.rate / 4), max(1, recipe.epochs // 5))
     vectors: Matrix = model.table().cpu().numpy()
-    if recipe.text and named is not None:
-        share = recipe.text_share
-        text = project(named, recipe.text)
-        vectors = np.concatenate([np.sqrt(1 - share) * vectors, np.sqrt(share) * text], axis=1).astype(np.float32)
     return vectors, figures | nearness(vectors, graph)
 
 
