@@ -63,6 +63,11 @@ def test_a_reference_without_concepts_is_unscored(plane: str) -> None:
     assert one(Mist(models=plane), "pain", "He is well.").unscored == "no medical concept found in the reference"
 
 
+def test_another_language_is_unscored() -> None:
+    german = "Der Patient klagt über Fieber und Husten seit drei Tagen, Diabetes mellitus."
+    assert one(Mist(), "Fever and diabetes mellitus.", german).unscored == "reference is not English"
+
+
 def test_negation(plane: str) -> None:
     plain, aware = Mist(models=plane), Mist(models=plane, negation=True)
     assert one(plain, "There is no fever.", "There is fever.").value == 1.0

@@ -16,6 +16,7 @@ import numpy as np
 
 from medassay.cases import Case
 from medassay.language.assertion import by_rule
+from medassay.language.checks import problem
 from medassay.language.mentions import Mention, Names, mentions, names_of
 from medassay.metrics.base import Floats, Metric
 from medassay.metrics.ensemble import ZMean
@@ -74,7 +75,7 @@ class Mist(Metric):
     negation: a concept that one text asserts and the other denies counts 0 instead of its cosine.
     models: where the concepts' vectors come from: embedded, or a folder made by `medassay train kge`.
 
-    Unscored where the reference names no concept; 0 where the candidate names none.
+    Unscored where the reference names no concept, or a text is not English; 0 where the candidate names none.
     """
 
     name = "mist"
@@ -115,8 +116,15 @@ class Mist(Metric):
 
     def measure(self, cases: Sequence[Case]) -> list[Score]:
         texts = dict.fromkeys(text for case in cases for text in (case.candidate, case.references[0]))
-        read = {text: self.concepts(text) for text in texts}
-        return [self._score(read[case.candidate], read[case.references[0]]) for case in cases]
+        unfit = {text: problem(text) for text in texts}
+        read = {text: [] if unfit[text] else self.concepts(text) for text in texts}
+        scores = []
+        for case in cases:
+            sides = {"reference": case.references[0], "candidate": case.candidate}
+            reason = next((f"{side} {unfit[text]}" for side, text in sides.items() if unfit[text]), None)
+            done = Score.none(reason) if reason else self._score(read[case.candidate], read[case.references[0]])
+            scores.append(done)
+        return scores
 
     def concepts(self, text: str) -> list[Found]:
         """The concepts of a text in the order in which they are first named, each once.
