@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Literal
 
@@ -101,29 +101,25 @@ class Scorer:
             raise MedassayError("this scorer is closed; make another")
         if isinstance(self.pool, Here):
             with self.one_at_a_time:  # models and their caches are made for one thread
-                columns = {id(leaf): self._column(leaf, cases) for leaf in self.leaves}
+                columns = self._begin(cases)
         else:
-            columns = {id(leaf): self._column(leaf, cases) for leaf in self.leaves}
-        scores = {key: column.scores() for key, column in columns.items()}
+            columns = self._begin(cases)
+        scores = {id(leaf): column.scores() for leaf, column in zip(self.leaves, columns)}
         return Result(
             tuple(cases), self.metrics, {metric.name: self._composed(metric, scores) for metric in self.metrics}
         )
 
-    def _column(self, metric: Metric, cases: Sequence[Case]) -> _Column:
-        """Hand each distinct content to the pool, in as many slices as there are workers, or more."""
-        fields = metric.needs | metric.reads
-        firsts: dict[bytes, int] = {}
-        distinct: list[Case] = []
-        places = []
-        for case in cases:
-            digest = case.digest(fields)
-            if digest not in firsts:
-                firsts[digest] = len(distinct)
-                distinct.append(case)
-            places.append(firsts[digest])
-        size = max(1, min(metric.keep_every, -(-len(distinct) // max(1, self.workers))))
-        slices = [distinct[start : start + size] for start in range(0, len(distinct), size)]
-        return _Column([self.pool.submit(metric, some, texts=False) for some in slices], places)
+    def _begin(self, cases: Sequence[Case]) -> list[_Column]:
+        """Hand each distinct content to the pool, in at least as many slices as there are workers."""
+        columns = [_Column.of(leaf, cases) for leaf in self.leaves]
+        most = max((len(column.distinct) for column in columns), default=0)
+        size = min([-(-most // max(1, self.workers)), *(leaf.keep_every for leaf in self.leaves)])
+        for start in range(0, most, max(1, size)):
+            share = [column for column in columns if start < len(column.distinct)]
+            units = [(column.metric, column.distinct[start : start + size]) for column in share]
+            for column, future in zip(share, self.pool.submit(units, texts=False)):
+                column.slices.append(future)
+        return columns
 
     def _composed(self, metric: Metric, scores: Mapping[int, list[Score]]) -> list[Score]:
         if metric.members:
@@ -137,8 +133,8 @@ class Scorer:
             self.score_cases([_WARM])
             return
         pool.workers.warm()
-        waiting = [pool.submit(leaf, [_WARM], texts=False) for _ in range(self.workers) for leaf in self.leaves]
-        for one in waiting:
+        waiting = [pool.submit([(leaf, [_WARM]) for leaf in self.leaves], texts=False) for _ in range(self.workers)]
+        for one in (future for some in waiting for future in some):
             one.result()
 
     def close(self) -> None:
@@ -156,12 +152,28 @@ class Scorer:
         self.close()
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Column:
-    """One metric's slices under way, and for each case where its score will stand in them."""
+    """One metric's distinct cases, for each case which of them it is, and the slices that measure them."""
 
-    slices: list[Future[Measured]]
+    metric: Metric
+    distinct: list[Case]
     places: list[int]
+    slices: list[Future[Measured]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, metric: Metric, cases: Sequence[Case]) -> _Column:
+        fields = metric.needs | metric.reads
+        firsts: dict[bytes, int] = {}
+        distinct: list[Case] = []
+        places = []
+        for case in cases:
+            digest = case.digest(fields)
+            if digest not in firsts:
+                firsts[digest] = len(distinct)
+                distinct.append(case)
+            places.append(firsts[digest])
+        return cls(metric, distinct, places)
 
     def scores(self) -> list[Score]:
         made = [score for one in self.slices for score in one.result().scores]

@@ -92,6 +92,24 @@ def test_a_case_that_kills_is_named_and_the_others_are_scored(at: int) -> None:
     assert values(texts, Deadly()) == wanted
 
 
+class Gentle(Deadly):
+    name = "gentle"
+
+    def _one(self, text: str) -> Score:
+        return Score(float(len(text)))
+
+
+def test_a_death_costs_the_other_metrics_nothing() -> None:
+    given = rows(["1", "22", "killer", "333"])
+    last = Gentle()
+    last.name = "last"
+    for metrics in ([Deadly(), Gentle(), last], [Gentle(), Deadly(), last], [Gentle(), last, Deadly()]):
+        made = [one for batch in Local(1).score(lambda: given, metrics, None) for one in batch]
+        assert [one.scores["deadly"].value for one in made] == [1, 22, None, 333]
+        assert [one.scores["gentle"].value for one in made] == [1, 2, 6, 3]
+        assert [one.scores["last"].value for one in made] == [1, 2, 6, 3]
+
+
 def test_a_death_by_accident_loses_nothing(tmp_path: Path) -> None:
     texts = [str(i) for i in range(20)]
     texts[5] = f"once {tmp_path / 'mark'}"
@@ -120,9 +138,9 @@ def test_equal_content_is_measured_once_though_it_is_under_way(tmp_path: Path) -
     submitted: list[list[str]] = []
 
     class Watched(Workers):
-        def submit(self, metric, cases, *, texts):  # type: ignore[no-untyped-def]
-            submitted.append([case.candidate for case in cases])
-            return super().submit(metric, cases, texts=texts)
+        def submit(self, units, *, texts):  # type: ignore[no-untyped-def]
+            submitted.extend([case.candidate for case in cases] for _, cases in units)
+            return super().submit(units, texts=texts)
 
     metric = Deadly()
     pool = Watched([metric], 2)

@@ -14,7 +14,7 @@ from copy import copy
 from medassay.cases import Case, Row
 from medassay.cores import cores
 from medassay.engine.base import BATCH, Scored, Source, batch_size, chunks, leaves, measure, place
-from medassay.engine.slices import Measured, Pool, Slices
+from medassay.engine.slices import Measured, Pool, Slices, Unit
 from medassay.engine.store import Store
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric, survey_all
@@ -26,11 +26,13 @@ class Here:
 
     ahead = 0
 
-    def submit(self, metric: Metric, cases: Sequence[Case], *, texts: bool) -> Future[Measured]:
-        """A future that is done already."""
-        future: Future[Measured] = Future()
-        future.set_result(_measure(metric, cases, texts))
-        return future
+    def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
+        """Futures that are done already."""
+        futures: list[Future[Measured]] = []
+        for metric, cases in units:
+            futures.append(Future())
+            futures[-1].set_result(_measure(metric, cases, texts))
+        return futures
 
 
 class Machine:
@@ -49,13 +51,17 @@ class Machine:
         }
         self.waiting = [metric for metric in metrics if metric not in fit]
 
-    def submit(self, metric: Metric, cases: Sequence[Case], *, texts: bool) -> Future[Measured]:
-        """The slice's scores, in time."""
-        thread = self.threads.get(id(metric))
-        if thread is None:
-            return self.workers.submit(metric, cases, texts=texts)
+    def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
+        """The scores of each unit, in time."""
+        fit = [unit for unit in units if id(unit[0]) not in self.threads]
+        measured = iter(self.workers.submit(fit, texts=texts) if fit else ())
         # A copy, as the run may stop asking for evidence while this slice waits.
-        return thread.submit(_measure, copy(metric), cases, texts)
+        return [
+            self.threads[id(metric)].submit(_measure, copy(metric), cases, texts)
+            if id(metric) in self.threads
+            else next(measured)
+            for metric, cases in units
+        ]
 
     def close(self) -> None:
         """End everything: what is being measured is dropped."""

@@ -28,12 +28,17 @@ class Measured:
     texts: list[str] | None
 
 
+Unit = tuple[Metric, Sequence[Case]]
+"""Some cases for one metric."""
+
+
 class Pool(Protocol):
     """Where slices are measured. ahead: batches worth planning before the first is finished."""
 
     ahead: int
 
-    def submit(self, metric: Metric, cases: Sequence[Case], *, texts: bool) -> Future[Measured]: ...
+    def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
+        """Have each metric measure its cases. The units of one call share cases, and caches where they can."""
 
 
 @dataclass(eq=False)
@@ -41,8 +46,9 @@ class _Slice:
     """Some cases for one metric, under way."""
 
     metric: Metric
+    cases: Sequence[Case]
     keys: list[bytes]
-    future: Future[Measured]
+    future: Future[Measured] = field(default_factory=Future)
     settled: bool = False
 
     @property
@@ -93,36 +99,34 @@ class Slices:
         batch = _Batch(rows)
         cases = [row.case for row in rows if row.case is not None]
         digests: dict[frozenset[str], list[bytes]] = {}
+        groups: list[list[_Slice]] = []
         for leaf in leaves(metrics):
-            batch.columns[id(leaf)] = self._column(leaf, cases, digests)
+            batch.columns[id(leaf)] = self._column(leaf, cases, digests, groups)
+        for group in groups:
+            futures = self.pool.submit([(one.metric, one.cases) for one in group], texts=self.store is not None)
+            for one, future in zip(group, futures):
+                one.future, one.cases = future, ()
+                self.open[future] = one
+        self._settle(block=False)
         return batch
 
     def _column(
-        self, metric: Metric, cases: Sequence[Case], digests: dict[frozenset[str], list[bytes]]
+        self,
+        metric: Metric,
+        cases: Sequence[Case],
+        digests: dict[frozenset[str], list[bytes]],
+        groups: list[list[_Slice]],
     ) -> list[Score | Place]:
+        """Where each case's score stands or will stand; slices that are to be measured for it join the groups."""
         if self.store is None:
-            return [place for place, _ in self._submit(metric, cases, [])]
+            return [place for place, _ in _cut(metric, cases, [], groups)]
         keys = keys_of(metric, cases, digests)
         found = self.store.find(keys)
         mine = {key: i for i, key in reversed(list(enumerate(keys))) if key not in found and key not in self.under_way}
         firsts = sorted(mine.values())
-        places = self._submit(metric, [cases[i] for i in firsts], [keys[i] for i in firsts])
+        places = _cut(metric, [cases[i] for i in firsts], [keys[i] for i in firsts], groups)
         self.under_way.update((key, place) for place, key in places)
-        column: list[Score | Place] = [
-            Score.from_json(found[key]) if key in found else self.under_way[key] for key in keys
-        ]
-        self._settle(block=False)
-        return column
-
-    def _submit(self, metric: Metric, cases: Sequence[Case], keys: Sequence[bytes]) -> list[tuple[Place, bytes]]:
-        places: list[tuple[Place, bytes]] = []
-        for start in range(0, len(cases), metric.keep_every):
-            some = cases[start : start + metric.keep_every]
-            theirs = list(keys[start : start + metric.keep_every])
-            made = _Slice(metric, theirs, self.pool.submit(metric, some, texts=self.store is not None))
-            self.open[made.future] = made
-            places += [((made, i), theirs[i] if theirs else b"") for i in range(len(some))]
-        return places
+        return [Score.from_json(found[key]) if key in found else self.under_way[key] for key in keys]
 
     def _settle(self, *, block: bool) -> None:
         """Keep what has been measured since the last look, in the order it was asked for."""
@@ -158,3 +162,18 @@ class Slices:
         while not made.settled:
             self._settle(block=True)
         return made.scores[index]
+
+
+def _cut(
+    metric: Metric, cases: Sequence[Case], keys: Sequence[bytes], groups: list[list[_Slice]]
+) -> list[tuple[Place, bytes]]:
+    """Slices of a metric's cases, the k-th into the k-th group; and where each case stands in them."""
+    places: list[tuple[Place, bytes]] = []
+    for k, start in enumerate(range(0, len(cases), metric.keep_every)):
+        stop = start + metric.keep_every
+        made = _Slice(metric, cases[start:stop], list(keys[start:stop]))
+        if k == len(groups):
+            groups.append([])
+        groups[k].append(made)
+        places += [((made, i), made.keys[i] if made.keys else b"") for i in range(len(made.cases))]
+    return places

@@ -1,7 +1,8 @@
 """The process that measures: it holds its metrics, and their models once they are used, and answers slices.
 
-Messages are pickled tuples. A slice: (metric, evidence wanted, JSON wanted, cases). An answer: the scores as
-tuples and, where wanted, as JSON; or the kind and the text of what went wrong with the whole slice.
+Messages are pickled. What is asked: cases, and for each of several metrics which of them to measure. An answer
+follows for each metric, in order: the scores as tuples and, where wanted, as JSON; or the kind and the text of what
+went wrong with the whole slice.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import pickle
 import signal
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -39,7 +40,8 @@ def work(here: Connection, others: Sequence[Connection], metrics: Sequence[Metri
         except (EOFError, OSError):
             return
         try:
-            here.send_bytes(answer(message, metrics))
+            for reply in answers(message, metrics):
+                here.send_bytes(reply)
         except (BrokenPipeError, ConnectionResetError):
             return
 
@@ -50,32 +52,44 @@ def limit_threads(threads: int) -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
-def ask(metric: int, evidence: bool, texts: bool, cases: Sequence[Case]) -> bytes:
-    """The message that asks for a slice."""
-    plain = [(c.id, c.candidate, c.references, c.source, c.image, c.system, dict(c.extra), c.row) for c in cases]
-    return pickle.dumps((metric, evidence, texts, plain), pickle.HIGHEST_PROTOCOL)
+def ask(units: Sequence[tuple[int, bool, Sequence[Case]]], texts: bool) -> bytes:
+    """The message that asks for slices: (metric, evidence wanted, cases) each. A case of several travels once."""
+    places: dict[int, int] = {}
+    plain: list[tuple[Any, ...]] = []
+    asked = []
+    for metric, evidence, cases in units:
+        at = []
+        for c in cases:
+            if id(c) not in places:
+                places[id(c)] = len(plain)
+                plain.append((c.id, c.candidate, c.references, c.source, c.image, c.system, dict(c.extra), c.row))
+            at.append(places[id(c)])
+        asked.append((metric, evidence, at))
+    return pickle.dumps((plain, asked, texts), pickle.HIGHEST_PROTOCOL)
 
 
-def answer(message: bytes, metrics: Sequence[Metric]) -> bytes:
-    """Measure a slice."""
-    which, evidence, texts, plain = pickle.loads(message)  # noqa: S301 - from our own parent process
-    metric = metrics[which]
-    metric.with_evidence = evidence
-    reply: tuple[Any, ...]
+def answers(message: bytes, metrics: Sequence[Metric]) -> Iterator[bytes]:
+    """Measure slices."""
+    plain, asked, texts = pickle.loads(message)  # noqa: S301 - from our own parent process
+    cases = [Case(*one) for one in plain]
+    for which, evidence, places in asked:
+        metrics[which].with_evidence = evidence
+        yield pickle.dumps(_measured(metrics[which], [cases[i] for i in places], texts), pickle.HIGHEST_PROTOCOL)
+
+
+def _measured(metric: Metric, cases: Sequence[Case], texts: bool) -> tuple[Any, ...]:
     try:
-        scores = measure(metric, [Case(*one) for one in plain])
+        scores = measure(metric, cases)
         said = [score.to_json() for score in scores] if texts else None
-        reply = (None, [_plain(score) for score in scores], said)
+        return None, [_plain(score) for score in scores], said
     except MedassayError as error:
-        reply = ("user", str(error), None)
+        return "user", str(error), None
     except MemoryError:
-        text = f"metric '{metric.name}': not enough memory for {len(plain)} cases; use fewer --workers"
-        reply = ("user", text, None)
+        return "user", f"metric '{metric.name}': not enough memory for {len(cases)} cases; use fewer --workers", None
     except ImportError as error:
-        reply = ("import", str(error), None)
+        return "import", str(error), None
     except Exception:
-        reply = ("fault", f"metric '{metric.name}' in a worker process:\n{traceback.format_exc()}", None)
-    return pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
+        return "fault", f"metric '{metric.name}' in a worker process:\n{traceback.format_exc()}", None
 
 
 def opened(reply: bytes) -> tuple[list[Score], list[str] | None]:

@@ -10,16 +10,17 @@ import atexit
 import multiprocessing
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any
 
 from medassay.cases import Case
 from medassay.engine.base import DIED
-from medassay.engine.slices import Measured
+from medassay.engine.slices import Measured, Unit
 from medassay.engine.worker import ask, opened, work
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
@@ -33,15 +34,26 @@ START = "fork" if sys.platform == "linux" else "spawn"
 
 
 @dataclass
-class _Job:
-    """A slice on its way."""
+class _Unit:
+    """Some cases for one metric, on their way."""
 
     metric: int
-    cases: Sequence[Case]
     evidence: bool
+    cases: Sequence[Case]
+    future: Future[Measured] = field(default_factory=Future)
+
+    @property
+    def asked(self) -> tuple[int, bool, Sequence[Case]]:
+        return self.metric, self.evidence, self.cases
+
+
+@dataclass
+class _Job:
+    """Units that one worker measures, one after the other."""
+
+    units: list[_Unit]
     texts: bool
     message: bytes
-    future: Future[Measured] = field(default_factory=Future)
 
 
 class Workers:
@@ -63,16 +75,16 @@ class Workers:
         self.closed = False
         atexit.register(self.close)
 
-    def submit(self, metric: Metric, cases: Sequence[Case], *, texts: bool) -> Future[Measured]:
-        """The slice's scores, in time."""
-        which = self.index[id(metric)]
-        job = _Job(which, cases, metric.with_evidence, texts, ask(which, metric.with_evidence, texts, cases))
+    def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
+        """The scores of each unit, in time; one worker measures them all."""
+        made = [_Unit(self.index[id(metric)], metric.with_evidence, cases) for metric, cases in units]
+        job = _Job(made, texts, ask([unit.asked for unit in made], texts))
         with self.counting:
             self.pending += 1
             if self.pending > len(self.lanes):
                 self._one_more()
         self.jobs.put(job)
-        return job.future
+        return [unit.future for unit in made]
 
     def warm(self) -> None:
         """Start every worker now."""
@@ -100,7 +112,7 @@ class Workers:
             )
 
     def done(self) -> None:
-        """Count a slice that is over."""
+        """Count a job that is over."""
         with self.counting:
             self.pending -= 1
 
@@ -146,14 +158,19 @@ class _Lane(threading.Thread):
     def run(self) -> None:
         job = self._next()
         while job is not None:
-            reply = self._receive()
-            if reply is None:
-                self._conclude(job, self._after_death, job)
-                job = self._next()
-                continue
-            # The worker has its next slice before this one's scores are looked at.
-            following = None if self.pool.jobs.empty() else self._next()
-            self._conclude(job, _measured, reply)
+            following = None
+            for k, unit in enumerate(job.units):
+                rest = job.units[k + 1 :]
+                reply = self._receive()
+                if reply is None:
+                    _conclude(unit, partial(self._after_death, unit, job.texts))
+                    if rest:
+                        self._send(ask([one.asked for one in rest], job.texts))
+                    continue
+                if not rest and not self.pool.jobs.empty():
+                    following = self._next()  # the worker has it before these scores are looked at
+                _conclude(unit, partial(_open, reply))
+            self.pool.done()
             job = following or self._next()
 
     def _next(self) -> _Job | None:
@@ -161,16 +178,6 @@ class _Lane(threading.Thread):
         if job is not None:
             self._send(job.message)
         return job
-
-    def _conclude(self, job: _Job, make: Any, *given: Any) -> None:
-        try:
-            result = make(*given)
-        except BaseException as error:
-            self.pool.done()
-            job.future.set_exception(error)
-        else:
-            self.pool.done()
-            job.future.set_result(result)
 
     def _send(self, message: bytes) -> None:
         try:
@@ -187,14 +194,14 @@ class _Lane(threading.Thread):
             self.pool.deaths = 0
         return reply
 
-    def _after_death(self, job: _Job) -> Measured:
+    def _after_death(self, unit: _Unit, texts: bool) -> Measured:
         self._anew()
-        scores = self._survivors(job, job.cases)  # whole once more: the death may have been an accident
-        return Measured(scores, [score.to_json() for score in scores] if job.texts else None)
+        scores = self._survivors(unit, unit.cases)  # whole once more: the death may have been an accident
+        return Measured(scores, [score.to_json() for score in scores] if texts else None)
 
-    def _survivors(self, job: _Job, cases: Sequence[Case]) -> list[Score]:
+    def _survivors(self, unit: _Unit, cases: Sequence[Case]) -> list[Score]:
         """Scores of cases one of which may kill: that one is unscored."""
-        self._send(ask(job.metric, job.evidence, False, cases))
+        self._send(ask([(unit.metric, unit.evidence, cases)], False))
         reply = self._receive()
         if reply is not None:
             return opened(reply)[0]
@@ -202,7 +209,7 @@ class _Lane(threading.Thread):
         if len(cases) == 1:
             return [Score.none(DIED)]
         half = len(cases) // 2
-        return self._survivors(job, cases[:half]) + self._survivors(job, cases[half:])
+        return self._survivors(unit, cases[:half]) + self._survivors(unit, cases[half:])
 
     def _anew(self) -> None:
         self.pipe.close()
@@ -222,5 +229,14 @@ class _Lane(threading.Thread):
         self.pipe.close()
 
 
-def _measured(reply: bytes) -> Measured:
+def _open(reply: bytes) -> Measured:
     return Measured(*opened(reply))
+
+
+def _conclude(unit: _Unit, make: Callable[[], Measured]) -> None:
+    try:
+        result = make()
+    except BaseException as error:
+        unit.future.set_exception(error)
+    else:
+        unit.future.set_result(result)
