@@ -36,8 +36,9 @@ class Grounding(Metric):
     site in its vocabulary) are embedded as t_j, the image's patches as v_i. Part `raw` is S_g as published, the
     mean over entities of max_i v_i·t_j (−1 to 1; its level depends on the encoder). The value is the calibrated
     form, 0 to 1: each entity's best similarity is put among those that the phrases of a fixed bank reach on the
-    same patches, and the share of phrases it exceeds is averaged over entities. Shuffled reports have 0.5 on
-    average; 1 means that no other phrase fits better.
+    same patches; the share of phrases it exceeds (0.5 for an entity drawn at random) is averaged over entities and
+    chance is taken off: max(0, 2 · mean share − 1). 0 means that the report fits no better than a shuffled one, 1
+    that no phrase fits better than its entities.
 
     Absent and possible entities, markers, grades, margins, sizes and whatever lies outside the model's vocabulary
     are not assessed and say why. A case without an assessable entity, without tissue or with an unreadable image
@@ -52,7 +53,7 @@ class Grounding(Metric):
         {"image": path, "width": pixels, "height": pixels, "patches": how many were looked at,
          "warning": why it may not be histology (only where there is a doubt),
          "groundings": [{"start", "end", "text", "type", "assertion", "assessable": true,
-                         "similarity": S of this entity, "calibrated": 0–1,
+                         "similarity": max_i v_i·t_j, "calibrated": share of phrases that fit less well, 0–1,
                          "patches": [{"x", "y", "width", "height", "similarity"}, … the best 3]},
                         {"start", "end", "text", "type", "assertion", "assessable": false, "why": reason}],
          "map": [[x, y, width, height, 0–1], …]}
@@ -130,7 +131,8 @@ class Grounding(Metric):
             "assessed": float(len(counted)),
             "entities": float(len(groundings)),
         }
-        return Score(float(np.mean([item["calibrated"] for item in counted])), parts=parts, evidence=evidence)
+        shares = np.array([item["calibrated"] for item in counted])
+        return Score(above_chance(shares), parts=parts, evidence=evidence)
 
     def _entities(self, report: Report) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """A record for each entity, and those records that the image is asked about: seen or denied."""
@@ -227,6 +229,15 @@ def calibrate(best: Matrix, phrases: Phrases, others: Matrix, bank: Phrases) -> 
     low, high = np.searchsorted(scaled, wanted, "left"), np.searchsorted(scaled, wanted, "right")
     share: Matrix = ((low + high) / (2 * len(scaled))).astype(np.float32)
     return share
+
+
+def above_chance(shares: Any) -> float:
+    """Mean share of phrases that a report's entities exceed, less what a shuffled report has: 0 to 1.
+
+    >>> above_chance(np.array([1.0, 0.9])), above_chance(np.array([0.3, 0.6]))
+    (0.9, 0.0)
+    """
+    return round(max(0.0, 2.0 * float(np.mean(shares)) - 1.0), 6)
 
 
 def heat_map(views: Views, vectors: Matrix) -> list[list[float]]:

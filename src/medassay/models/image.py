@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from medassay.errors import InputError
+from medassay.errors import InputError, ModelError
 from medassay.models.base import Matrix, Phrases
-from medassay.models.graphs import ModelSet
+from medassay.models.graphs import HOME, ModelSet
 from medassay.models.roles import EmbeddedEncoder
 
 AT_ONCE = 16
@@ -35,7 +35,7 @@ class EmbeddedImage:
         self.name = f"{models.name}/image"
         self.side = int(self.settings["side"])
         self.least_coverage: float | None = float(self.settings["least_coverage"])
-        self.encoder = EmbeddedEncoder(models, "encoder")
+        self.encoder = EmbeddedEncoder(_encoder_set(models, str(self.settings["encoder"])), "encoder")
 
     def embed_images(self, images: Sequence[Any]) -> Matrix:
         """Unit vectors [images, size] of pixel arrays (height × width × 3, bytes), Pillow images or files."""
@@ -61,7 +61,7 @@ class EmbeddedImage:
     @cached_property
     def _bank(self) -> Phrases:
         # One dummy row: the graph gives its vocabulary out whatever it is asked.
-        size = int(self.models.role("encoder")["size"])
+        size = int(self.encoder.settings["size"])
         *_, vectors, mean, spread = self._outputs(np.zeros((1, size), np.float32))
         return Phrases(vectors, mean, spread, np.ones(len(vectors), np.float32), self.vocabulary)
 
@@ -79,6 +79,23 @@ class EmbeddedImage:
     def _outputs(self, embeddings: Matrix) -> list[Any]:
         """vectors, mean, spread, coverage, nearest of the texts; vectors, mean, spread of the vocabulary."""
         return self.models.run(self.settings["text_graph"], {"embedding": embeddings})
+
+
+def encoder_mark(models: ModelSet) -> str:
+    """Twelve hex digits of the hash of a set's encoder: the texts of an image model fit one encoder alone."""
+    graph = models.role("encoder")["graph"]
+    return next(str(entry["sha256"])[:12] for entry in models.manifest["files"] if entry["name"] == graph)
+
+
+def _encoder_set(models: ModelSet, mark: str) -> ModelSet:
+    """The set whose encoder the image model was trained with: its own, or the embedded one."""
+    found = models if "encoder" in models.manifest["roles"] else ModelSet(HOME)
+    if encoder_mark(found) != mark:
+        raise ModelError(
+            f"{models.folder}: trained with the encoder {mark}, but {found.folder} has {encoder_mark(found)}; "
+            "train the role 'image' again with this version"
+        )
+    return found
 
 
 def read_vocabulary(path: Path) -> tuple[str, ...]:

@@ -93,19 +93,19 @@ class Tower(nn.Module):
         self._conv_head = SameConv(inside, HEAD, 1, bias=False)
         self._bn1 = _norm(HEAD)
 
-    def stages(self, x: Tensor) -> list[Tensor]:
-        """Feature maps at the end of each of the seven stages, and of the head."""
+    def lower(self, x: Tensor) -> list[Tensor]:
+        """Feature maps at the end of each of the seven stages."""
         x = F.relu6(self._bn0(self._conv_stem(x)))
         found = []
         for i, block in enumerate(self._blocks):
             x = block(x)
             if i in self.ends:
                 found.append(x)
-        return [*found, F.relu6(self._bn1(self._conv_head(x)))]
+        return found
 
     def forward(self, x: Tensor) -> Tensor:
         """Means over the image of the head's channels: [images, 1280]."""
-        return self.stages(x)[-1].mean((2, 3))
+        return F.relu6(self._bn1(self._conv_head(self.lower(x)[-1]))).mean((2, 3))
 
 
 def _rounded(channels: float, divisor: int = 8) -> int:
@@ -128,8 +128,3 @@ def load_tower(weights: Path, size: str = "lite0") -> Tower:
         raise ModelError(f"{weights}: not the weights of EfficientNet-{size}: {lacking[0]} is not in it")
     tower.load_state_dict({name: state[name] for name in wanted})
     return tower.eval()
-
-
-def prepared(pixels: Tensor) -> Tensor:
-    """Bytes [images, height, width, 3] as the input of a tower."""
-    return (pixels.permute(0, 3, 1, 2).float() - 127.0) / 128.0

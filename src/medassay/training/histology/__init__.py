@@ -1,0 +1,146 @@
+"""Histology images with what they show: tags and words as data files, and the reader that joins them with images.
+
+Read are PathVQA (`pathvqa/captions.jsonl` and images), LC25000 (`lc25000/<class>/g<source group>_….jpeg`) and the
+oral set (`oral/<class>/….jpg`), as far as a folder has them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from medassay.errors import InputError
+
+WEIGHTS = {"caption": 2.0, "statement": 0.5, "present": 0.3, "phrase": 1.0, "organ": 0.5, "both": 0.7, "process": 0.3}
+"""How much a text of each kind counts in what an image shows."""
+
+_ANSWER = re.compile(
+    r"(?P<answer>.*?)\s*\b(?P<next>(?:what|where|does|do|is|are|how|why|who|when|which|did|was|were|can|has|have)\b.*)?$"
+)
+_VERB = re.compile(r"^(?:is|are|does|do|was|were|has|have|did) ")
+_SHOWS = "does this image show "
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """An image and what is said of it.
+
+    source: pathvqa, lc25000 or oral. label: the class; for PathVQA the kind of caption, `library` (titles of an image
+    library) or `book` (sentences of text books). group: images that must not be parted by a fold (a source group, or
+    one caption). caption: as the source words it. texts: (kind, text) pairs to learn from.
+    """
+
+    file: Path
+    source: str
+    label: str
+    group: str
+    organ: str
+    process: str
+    caption: str
+    phrases: tuple[str, ...]
+    texts: tuple[tuple[str, str], ...]
+
+
+def read_samples(folder: Path) -> list[Sample]:
+    """All samples of a folder, sorted by file; an `InputError` where it has none."""
+    samples = [
+        *_pathvqa(folder / "pathvqa"),
+        *_classes(folder / "lc25000", "lc25000"),
+        *_classes(folder / "oral", "oral"),
+    ]
+    if not samples:
+        raise InputError(
+            f"{folder}: no pathvqa/captions.jsonl, lc25000 or oral in it; give the folder of histology sets"
+        )
+    return samples
+
+
+def words(kind: str) -> dict[str, tuple[str, ...]]:
+    """The phrases of words.tsv of one kind, by key."""
+    return {row["key"]: _split(row["phrases"]) for row in _table("words.tsv") if row["kind"] == kind}
+
+
+def questions(text: str) -> list[tuple[str, str]]:
+    """The question–answer pairs of a PathVQA line.
+
+    >>> questions("what is present? liver is liver present? yes is lung present? no")
+    [('what is present', 'liver'), ('is liver present', 'yes'), ('is lung present', 'no')]
+    """
+    question, *rest = (part.strip() for part in text.split("?"))
+    found = []
+    for part in rest:
+        answer, _, after = part.partition(" ")
+        if answer not in ("yes", "no"):
+            match = _ANSWER.match(part)
+            answer, after = (match["answer"], match["next"] or "") if match else (part, "")
+        found.append((question, answer))
+        question = after.strip()
+    return found
+
+
+def _pathvqa(folder: Path) -> Iterator[Sample]:
+    path = folder / "captions.jsonl"
+    if not path.is_file():
+        return
+    tags = {image: row for row in _table("tags.tsv") for image in row["images"].split(" ")}
+    organs, processes = words("organ"), words("process")
+    with path.open(encoding="utf-8") as lines:
+        records = sorted((json.loads(line) for line in lines), key=lambda record: str(record["image"]))
+    for record in records:
+        row = tags.get(Path(record["image"]).stem, {"organ": "none", "process": "-", "phrases": ""})
+        shown, said = _statements(record["text"])
+        titles, present = shown or record["shows"], ", ".join(record["present"])
+        caption = ", ".join(part for part in (*titles, present) if part) or "; ".join(said[:2])
+        phrases = _split(row["phrases"])
+        texts = [("caption", caption), *(("statement", one) for one in (*titles, *said[:8])), ("present", present)]
+        texts += _tagged(phrases, organs.get(row["organ"], ()), processes.get(row["process"], ()))
+        known = tuple(dict.fromkeys((kind, text) for kind, text in texts if text))
+        style = "library" if record["shows"] or record["present"] else "book"
+        place = (folder / record["image"], "pathvqa", style, f"caption {caption}")
+        yield Sample(*place, row["organ"], row["process"], caption, phrases, known)
+
+
+def _statements(text: str) -> tuple[list[str], list[str]]:
+    """What the image is said to show, and what else is said of it: affirmed questions and answers."""
+    pairs = questions(text)
+    shown = [q.partition(_SHOWS)[2] for q, a in pairs if a == "yes" and _SHOWS in q]
+    affirmed = [_VERB.sub("", q) for q, a in pairs if a == "yes" and _SHOWS not in q and not q.endswith(" present")]
+    answers = [a for q, a in pairs if a not in ("yes", "no") and len(a) > 3 and "present" not in q]
+    return shown, list(dict.fromkeys([*affirmed, *answers]))
+
+
+def _classes(folder: Path, source: str) -> Iterator[Sample]:
+    organs, processes = words("organ"), words("process")
+    for row in _table("words.tsv"):
+        if row["kind"] != "class":
+            continue
+        phrases = _split(row["phrases"])
+        texts = tuple(_tagged(phrases, organs[row["organ"]], processes[row["process"]]))
+        for file in sorted(folder.glob(f"{row['key']}/*.jp*g")):
+            group = f"{row['key']} {file.name.partition('_')[0] if source == 'lc25000' else file.stem}"
+            yield Sample(file, source, row["key"], group, row["organ"], row["process"], "", phrases, texts)
+
+
+def _tagged(phrases: tuple[str, ...], organs: tuple[str, ...], processes: tuple[str, ...]) -> list[tuple[str, str]]:
+    both = [f"{organs[0]}, {phrase}" for phrase in phrases[:2]] if organs else []
+    return [
+        *(("phrase", text) for text in phrases),
+        *(("organ", text) for text in organs),
+        *(("both", text) for text in both),
+        *(("process", text) for text in processes),
+    ]
+
+
+def _split(cell: str) -> tuple[str, ...]:
+    return tuple(part for part in cell.split("|") if part)
+
+
+def _table(name: str) -> Iterator[dict[str, str]]:
+    lines = (files("medassay.training.histology") / name).read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    for row in rows[1:]:
+        yield dict(zip(rows[0], [*row, *[""] * (len(rows[0]) - len(row))]))

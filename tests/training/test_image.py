@@ -1,0 +1,163 @@
+"""The image recipe: reading the sets, the tower, the ridge map, and a model folder that loads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("PIL")
+
+from medassay.errors import InputError, ModelError
+from medassay.training import histology, image_figures
+from medassay.training.histology import Sample, questions, read_samples, words
+from medassay.training.image import SIDE, Maps, fit, jittered, unit
+
+pytestmark = pytest.mark.hf
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three small sets: five captioned images, two of each class."""
+    from PIL import Image
+
+    random = np.random.default_rng(0)
+
+    def save(path: Path, colour: tuple[int, int, int]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pixels = np.clip(random.integers(-40, 40, (SIDE, SIDE, 3)) + np.array(colour), 0, 255).astype(np.uint8)
+        Image.fromarray(pixels).save(path, quality=95)
+
+    lines = []
+    for i, (organ, said) in enumerate([("liver", "steatosis"), ("lung", "emphysema"), ("brain", "infarct")] * 2):
+        name = f"train_{i:04d}.jpg"
+        save(tmp_path / "pathvqa" / name, (200, 120 + 10 * i, 170))
+        text = f"what does this image show? {organ} does this image show {organ}, {said}? yes is spleen present? no"
+        lines.append({"image": name, "split": "train", "shows": [organ], "present": [organ], "text": text})
+    (tmp_path / "pathvqa" / "captions.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    for n, label in enumerate(("colon_aca", "colon_n", "lung_aca", "lung_n", "lung_scc")):
+        for i in range(2):
+            save(tmp_path / "lc25000" / label / f"g{i}_{label}{i}.jpeg", (150 + 20 * n, 100, 160))
+    return tmp_path
+
+
+def test_questions_and_answers_are_told_apart() -> None:
+    text = "what is seen? large cells is necrosis seen? yes are mitoses seen? no where is this? lung"
+    assert questions(text) == [
+        ("what is seen", "large cells"),
+        ("is necrosis seen", "yes"),
+        ("are mitoses seen", "no"),
+        ("where is this", "lung"),
+    ]
+
+
+def test_samples_know_what_is_said_of_them(folder: Path) -> None:
+    samples = read_samples(folder)
+    assert len(samples) == 16
+    first = samples[0]
+    assert first.caption == "liver, steatosis, liver" and first.label == "library"
+    assert ("statement", "liver, steatosis") in first.texts
+    assert not any("spleen" in text for _, text in first.texts)
+    tile = next(s for s in samples if s.label == "lung_scc")
+    assert tile.group == "lung_scc g0" and ("organ", "lung") in tile.texts
+    with pytest.raises(InputError, match="no pathvqa"):
+        read_samples(folder / "lc25000" / "lung_n")
+
+
+def test_tags_and_words_agree() -> None:
+    organs, processes = words("organ"), words("process")
+    rows = list(histology._table("tags.tsv"))
+    assert all(row["organ"] in organs and row["process"] in processes for row in rows)
+    images = [image for row in rows for image in row["images"].split(" ")]
+    assert len(images) == len(set(images)) == 1345
+    assert set(words("asked")) == set(words("class"))
+    learnt = {text for texts in words("class").values() for text in texts}
+    assert not learnt & {text for texts in words("asked").values() for text in texts}
+
+
+def test_jitter_is_seeded_and_keeps_the_size() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3), np.uint8)
+    one, two = (jittered(pixels, np.random.default_rng(5)) for _ in range(2))
+    assert np.array_equal(one, two) and one.shape == pixels.shape
+    assert not np.array_equal(one, jittered(pixels, np.random.default_rng(6)))
+
+
+def sample(number: int, text: str) -> Sample:
+    organ = "lung" if number % 2 else "liver"
+    texts = (("caption", text), ("phrase", text))
+    return Sample(Path(f"{number}.jpg"), "pathvqa", "book", f"caption {text}", organ, "i", text, (text,), texts)
+
+
+def planted(count: int = 240) -> tuple[np.ndarray, list[Sample], dict[str, np.ndarray]]:
+    """Features that are a noisy linear image of the texts' vectors: a map exists."""
+    random = np.random.default_rng(0)
+    texts = [f"text {i}" for i in range(count)]
+    vectors = unit(random.normal(size=(count, 32)).astype(np.float32))
+    mixing = random.normal(size=(32, 60)).astype(np.float32)
+    seen = vectors @ mixing + 0.3 * random.normal(size=(count, 60)).astype(np.float32)
+    return seen[None], [sample(i, t) for i, t in enumerate(texts)], dict(zip(texts, vectors))
+
+
+def test_a_planted_map_is_found_on_unseen_captions() -> None:
+    seen, samples, vectors = planted()
+    figures = image_figures.cross_validate(seen, samples, vectors, "caption")
+    assert figures["unseen_caption_auc"] > 0.9
+    shuffled = np.random.default_rng(1).permutation(len(samples))
+    control = image_figures.cross_validate(seen[:, shuffled], samples, vectors, "caption")
+    assert abs(control["unseen_caption_auc"] - 0.5) < 0.1
+
+
+def test_standing_of_a_text_is_its_cosine_with_the_images() -> None:
+    seen, samples, vectors = planted()
+    maps = fit(seen, samples, vectors)
+    text = maps.texts(np.stack(list(vectors.values()))[:1])
+    cosines = (maps.images(seen[0]) @ text.T)[:, 0]
+    assert float(text[0] @ maps.bank_mean) == pytest.approx(float(cosines.mean()), abs=1e-4)
+    assert float(np.linalg.norm(text @ maps.bank_root)) == pytest.approx(float(cosines.std()), rel=1e-3)
+
+
+def test_the_tower_wants_its_own_weights(tmp_path: Path) -> None:
+    import torch
+
+    from medassay.training.tower import Tower, load_tower
+
+    with pytest.raises(ModelError, match="no such file"):
+        load_tower(tmp_path / "missing.pth")
+    torch.save({"other": torch.zeros(1)}, tmp_path / "other.pth")
+    with pytest.raises(ModelError, match="not the weights"):
+        load_tower(tmp_path / "other.pth")
+    torch.manual_seed(0)
+    tower = Tower().eval()
+    torch.save(tower.state_dict(), tmp_path / "right.pth")
+    pixels = torch.randn(1, 3, 64, 64)
+    assert torch.equal(load_tower(tmp_path / "right.pth")(pixels), tower(pixels))
+    assert tower(pixels).shape == (1, 1280)
+
+
+def test_a_trained_folder_serves_the_role(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("onnx")
+    import torch
+
+    from medassay.models import load
+    from medassay.training import image_export
+    from medassay.training.image import features
+    from medassay.training.tower import Tower
+
+    torch.manual_seed(0)
+    tower = Tower().eval()
+    torch.save(tower.state_dict(), tmp_path / "tower.pth")
+    monkeypatch.setattr(image_export, "cross_validate", lambda *_: {"caption_auc": 0.5})
+    kept: list[Maps] = []
+    monkeypatch.setattr(image_export, "fit", lambda *given: kept.append(fit(*given)) or kept[0])
+    out = tmp_path / "out"
+    figures = image_export.train_image(folder, tmp_path / "tower.pth", out)
+    assert figures == {"caption_auc_by_image": 0.5, "caption_auc_by_caption": 0.5}
+    model = load("image", str(out))
+    samples = read_samples(folder)
+    wanted = kept[0].images(features(samples, tower, views=1)[0])
+    cosines = (model.embed_images([s.file for s in samples]) * wanted).sum(1)
+    assert cosines.min() > 0.9  # weights of 8 bits
+    assert model.read_phrases(["lung"]).nearest == ("lung",)
