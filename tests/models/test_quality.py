@@ -37,7 +37,7 @@ def model(embedded: Path, monkeypatch: pytest.MonkeyPatch) -> EmbeddedQuality:
 
 def test_a_short_pair_is_read_whole(model: EmbeddedQuality) -> None:
     (judged,) = model.judge([(SHORT, SHORT.replace("left", "right"))])
-    assert len(judged.stretches) == 1 and judged.fidelity < 0.2
+    assert len(judged.stretches) == 1 and judged.fidelity < 0.5
     assert [len(side) for side in judged.stretches[0].flaws] == [
         sum(len(unit.ids) for unit in side)
         for side in (judged.stretches[0].chunk.reference, judged.stretches[0].chunk.candidate)
@@ -51,7 +51,7 @@ def test_one_error_anywhere_in_a_long_text_counts(model: EmbeddedQuality, place:
     assert wrong != text
     right, flawed = model.judge([(text, text), (text, wrong)])
     assert len(flawed.stretches) > 2
-    assert right.fidelity > 0.95 and flawed.fidelity < 0.2
+    assert right.fidelity > 0.95 and flawed.fidelity < 0.5
     bad = [stretch for stretch in flawed.stretches if stretch.logit < 0]
     assert len(bad) == 1, "the other stretches are as good as ever"
 

@@ -92,7 +92,8 @@ class Fidelity(_Pairwise):
                 scores.append(Score(1.0))
                 continue
             one = next(judged)
-            evidence = {"sentences": sentences_at_fault(one)} if self.with_evidence else {}
+            found = sentences_at_fault(one, case.references[0], case.candidate) if self.with_evidence else []
+            evidence = {"sentences": found} if found else {}
             scores.append(Score(min(one.fidelity, _NEAREST), evidence=evidence))
         return scores
 
