@@ -23,6 +23,8 @@ _TURN = re.compile(r"(?:^|(?<=[\n.?!]))[ \t]*(?P<who>[A-Z][A-Za-z_]{1,24}(?: [A-
 _HEADING = re.compile(r"[^.;,]{1,40}:|[\W\d_]*")
 _LABEL = re.compile(r"\s*(?:[-*•·]|\(?\d{1,2}[.)]|[A-Z]{4,}[A-Z /&-]*:)\s+")
 _ITEM = re.compile(r",\s+(?:and\s+|or\s+|as well as\s+)?(?!\d{4}\b)|\s+(?:and|or|nor|as well as)\s+|;\s+", re.I)
+_REPLY = re.compile(r"(?<=\bNo\.)\s+(?=[A-Z])|(?<=\bno\.)\s+(?=[A-Z])")
+"""After `No.`, which elsewhere is short for `number`."""
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
@@ -70,10 +72,11 @@ def turns(text: str) -> list[Turn]:
     [('Doctor', 'Any fever?'), ('Patient', 'No.')]
     """
     marks = list(_TURN.finditer(text))
-    if len(marks) < 2 or len({mark["who"] for mark in marks}) < 2 or marks[0].start() > 200:
+    names = {mark["who"] for mark in marks}
+    if len(names) < 2 or marks[0].start() > 200 or len(names) > len(marks) / 2 + 1:
         return []
-    # Headings of a note ("Allergies: … Medications: …") do not come back; speakers do, unless there are two turns.
-    if len(marks) > 3 and len({mark["who"] for mark in marks}) > len(marks) / 2:
+    # Headings of a note ("Allergies: … Medications: …") do not come back; speakers do, or are known as such.
+    if len(names) == len(marks) and not all(name.lower().partition("_")[0] in _words()["speaker"] for name in names):
         return []
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     return [
@@ -130,7 +133,8 @@ def _lead(text: str, start: int, end: int) -> int:
 def _dialogue(text: str, spoken: list[Turn]) -> Iterator[Fact]:
     asked: tuple[int, int] | None = None
     for turn in spoken:
-        said = [(turn.start + a, turn.start + b) for a, b in sentences(text[turn.start : turn.end])]
+        spans = [(turn.start + a, turn.start + b) for a, b in sentences(text[turn.start : turn.end])]
+        said = [part for a, b in spans for part in _cut(text, a, b, _REPLY)]
         first = True
         for start, end in said:
             if text[start:end].rstrip().endswith("?"):

@@ -99,6 +99,10 @@ class Ground:
         """Facts of the text that has most of them."""
         return max(Counter(which for which, _ in self.facts).values(), default=0)
 
+    def stretch(self, best: int) -> str:
+        """The fact that `Support.best` names and the one after it, as they can be read alone."""
+        return " ".join(fact.text for _, fact in self.facts[max(best, 0) : max(best, 0) + 2])
+
     def support(self, own: Sequence[str], named: Sequence[Mention], values: Sequence[float]) -> Support:
         """How far the text bears out a statement of these content words, concepts and numbers."""
         weights = {stem: rarity(stem) for stem in own}

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from medassay.cases import Case
 from medassay.language.facts import Fact, facts
@@ -24,10 +24,20 @@ from medassay.language.mentions import mentions
 from medassay.language.numbers import numbers
 from medassay.language.support import Ground, Support, rarity, stems
 from medassay.metrics.base import Metric
+from medassay.metrics.settings import flag
 from medassay.scores import Score
+
+if TYPE_CHECKING:
+    from medassay.models.base import NliModel
 
 COUNTED = 0.5
 """Risk from which a fact is counted; facts with a concept or number that is found nowhere are quoted below it too."""
+
+DOUBTED = 0.05
+"""Risk from which a fact is put to the entailment model, where one is asked."""
+
+CONTRADICTED = 0.8
+"""Probability of contradiction from which a quoted fact is called contradicted."""
 
 _NEGATED = re.compile(
     r"\b(?:no|not|denies|denied|deny|without|negative|never|none|non\w*|nothing|unremarkable|normal)\b", re.I
@@ -77,16 +87,24 @@ def weights_of(metric: str, given: str) -> Weights:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One fact with what was found about it: `side` is where it stands, `row` what the regression looks at."""
+    """One fact with what was found about it: `side` is where it stands, `row` what the regression looks at.
+
+    lacking: its concepts and numbers that are found nowhere. stretches: where most of it is found, a text each side.
+    """
 
     side: str
     fact: Fact
     row: Mapping[str, float]
     lacking: tuple[str, ...]
+    stretches: tuple[str, ...]
 
 
 class _Rate(Metric):
-    """Shared by both rates: facts checked one by one, their risks averaged."""
+    """Shared by both rates: facts checked one by one, their risks averaged.
+
+    entailment: put doubted facts to the `nli` role of `models` too; one that follows from the stretch that has most
+        of its words keeps down to half its risk, and one that contradicts it is quoted as contradicted.
+    """
 
     needs = frozenset({"candidate"})
     reads = frozenset({"source", "reference"})
@@ -94,8 +112,18 @@ class _Rate(Metric):
     higher_is_better = False
     verdict: ClassVar[str]
 
+    def __init__(
+        self, *, entailment: bool = False, models: str = "embedded", references: Literal["best", "mean"] = "best"
+    ) -> None:
+        super().__init__(references=references)
+        self.nli: NliModel | None = None
+        if flag("entailment", entailment):
+            from medassay.models import load
+
+            self.nli = load("nli", models)
+
     def settings(self) -> Mapping[str, object]:
-        return {"weights": _stored()["version"]}
+        return {"weights": _stored()["version"], "entailment": self.nli.name if self.nli else False}
 
     def measure(self, cases: Sequence[Case]) -> list[Score]:
         return [self._one(case) for case in cases]
@@ -112,19 +140,40 @@ class _Rate(Metric):
             return Score.none(f"no fact found in the {'candidate' if self.name == 'hallucination' else given}")
         weights = weights_of(self.name, given)
         risks = [weights.risk(one.row) for one in checked]
+        against = self._ask(checked, risks)
         shown = [
             {
                 "side": one.side,
                 "start": one.fact.start,
                 "end": one.fact.end,
                 "score": round(risk, 3),
-                "note": f"{self.verdict}: {', '.join(one.lacking)}" if one.lacking else self.verdict,
+                "note": f"{verdict}: {', '.join(one.lacking)}" if one.lacking else verdict,
             }
-            for risk, one in zip(risks, checked)
-            if risk >= COUNTED or one.lacking
+            for risk, verdict, one in zip(risks, against, checked)
+            if risk >= COUNTED or one.lacking or verdict != self.verdict
         ]
         parts = {"facts": float(len(risks)), "counted": float(sum(risk >= COUNTED for risk in risks))}
         return Score(weights.rate(risks), parts=parts, evidence={"sentences": shown} if shown else {})
+
+    def _ask(self, checked: Sequence[Checked], risks: list[float]) -> list[str]:
+        """Put doubted facts to the entailment model: lowers their risks, and gives a verdict in words for each."""
+        verdicts = [self.verdict] * len(checked)
+        if self.nli is None:
+            return verdicts
+        asked = [i for i, one in enumerate(checked) if risks[i] >= DOUBTED or one.lacking]
+        pairs = [(stretch, checked[i].fact.text) for i in asked for stretch in self._premises(checked[i])]
+        answers = iter(self.nli.probabilities(pairs).tolist())
+        for i in asked:
+            each = [next(answers) for _ in self._premises(checked[i])]
+            entailed = max((one[0] for one in each), default=0.0)
+            risks[i] *= 1.0 - entailed / 2
+            if max((one[2] for one in each), default=0.0) >= CONTRADICTED:
+                verdicts[i] = "contradicted"
+        return verdicts
+
+    @staticmethod
+    def _premises(one: Checked) -> list[str]:
+        return [stretch for stretch in one.stretches if stretch]
 
 
 class Hallucination(_Rate):
@@ -154,24 +203,28 @@ class Hallucination(_Rate):
         said: set[str] = set()
         checked = []
         for fact in own:
-            row, lacking = _invention(text[fact.start : fact.end], fact, grounds)
+            row, lacking, stretches = _invention(text[fact.start : fact.end], fact, grounds)
             content = set(stems(text[fact.start : fact.end]))
             row["said before"] = len(content & said) / len(content) if content else 0.0
             row["surplus"] = surplus
             said |= content
-            checked.append(Checked("candidate", fact, row, lacking))
+            checked.append(Checked("candidate", fact, row, lacking, stretches))
         return given, checked
 
 
-def _invention(said: str, fact: Fact, grounds: Mapping[str, Ground]) -> tuple[dict[str, float], tuple[str, ...]]:
-    """What of a candidate's fact the grounds bear out, and what none of them has."""
+def _invention(
+    said: str, fact: Fact, grounds: Mapping[str, Ground]
+) -> tuple[dict[str, float], tuple[str, ...], tuple[str, ...]]:
+    """What of a candidate's fact the grounds bear out, what none of them has, and where each has most of it."""
     content = list(dict.fromkeys(stems(said)))
     named = mentions(said)
     values = numbers(said)
     row: dict[str, float] = {}
+    stretches = []
     for side, ground in grounds.items():
         found = ground.support(content, named, [number.value for number in values])
         row[f"{side} words"], row[f"{side} together"] = found.words, found.together
+        stretches.append(ground.stretch(found.best))
     total = sum(map(rarity, content))
     new = [stem for stem in content if not any(stem in ground.stems for ground in grounds.values())]
     concepts = [one for one in named if not any(ground.names(one) for ground in grounds.values())]
@@ -182,7 +235,7 @@ def _invention(said: str, fact: Fact, grounds: Mapping[str, Ground]) -> tuple[di
     row["negated"] = float(_NEGATED.search(fact.text) is not None)
     row["new age"] = float(bool(unknown) and _AGE.search(fact.text) is not None)
     spans = [(one.start, one.end) for one in concepts] + [(n.start, n.end) for n in unknown]
-    return row, tuple(dict.fromkeys(said[a:b] for a, b in sorted(spans)))
+    return row, tuple(dict.fromkeys(said[a:b] for a, b in sorted(spans))), tuple(stretches)
 
 
 class Omission(_Rate):
@@ -221,7 +274,8 @@ class Omission(_Rate):
             values = [number.value for number in numbers(fact.text)]
             found = ground.support(content, named, values)
             lacking = tuple(dict.fromkeys(fact.text[one.start : one.end] for one in named if not ground.names(one)))
-            checked.append(Checked(side, fact, _loss(found, named, values, shorter, fact), lacking))
+            row = _loss(found, named, values, shorter, fact)
+            checked.append(Checked(side, fact, row, lacking, (ground.stretch(found.best),)))
         return side, checked
 
 
