@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -133,3 +133,81 @@ class ExpertModel(Protocol):
     name: str
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogs:
+    """How likely each token of one text is, given another text and the tokens before it.
+
+    logs: natural logarithms of probabilities, ≤ 0; the nearer to 0 the likelier.
+    offsets: the characters [start, end) of each token in the text as given; (0, 0) for the frame tokens that
+    some models count too.
+    """
+
+    logs: Matrix
+    offsets: Sequence[tuple[int, int]]
+
+
+class NliModel(Protocol):
+    """Role `nli`: (premise, hypothesis) pairs to [pairs, 3] probabilities of entailment, neutral, contradiction."""
+
+    name: str
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix: ...
+
+
+class QualityModel(Protocol):
+    """Role `quality`: (reference, candidate) pairs to a number each, higher is better.
+
+    The embedded model's lies between 0 and 1 and it answers more (`models/quality.py`); a hub model's scale is its own.
+    """
+
+    name: str
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> Matrix: ...
+
+
+class LikelihoodModel(Protocol):
+    """Role `likelihood`: (source, target) pairs; the mean log-probability of a target's tokens, or each of them."""
+
+    name: str
+
+    def log_likelihood(self, pairs: Sequence[tuple[str, str]]) -> Matrix: ...
+
+    def token_logs(self, pairs: Sequence[tuple[str, str]]) -> list[TokenLogs]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """Texts as an image model sees them.
+
+    vectors: unit vectors, one a text. mean, spread: of each text's cosine with histology images at large; 0 and 1
+    where the model never measured them. coverage: cosine (−1 to 1, higher is safer) of each text with the nearest
+    phrase that the model learnt from, and `nearest`, that phrase; both empty where the model states no vocabulary.
+    """
+
+    vectors: Matrix
+    mean: Matrix
+    spread: Matrix
+    coverage: Matrix
+    nearest: tuple[str, ...] = ()
+
+
+class ImageModel(Protocol):
+    """Role `image`: images and texts to unit vectors of one space.
+
+    windows: whether the model is shown a patch through windows of 224 pixels rather than as a whole.
+    least_coverage: coverage below which a text lies outside the vocabulary; None where none is stated.
+    """
+
+    name: str
+    windows: bool
+    least_coverage: float | None
+
+    def embed_images(self, images: Sequence[Any]) -> Matrix: ...
+
+    def embed_texts(self, texts: Sequence[str]) -> Matrix: ...
+
+    def read_phrases(self, texts: Sequence[str]) -> Phrases: ...
+
+    def bank(self) -> Phrases: ...

@@ -7,7 +7,7 @@ batches of bounded size; dropout is off, so the same input gives the same answer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -27,11 +27,16 @@ _MAKERS = {
     "ner": "AutoModelForTokenClassification",
     "re": "AutoModelForSequenceClassification",
     "expert": "AutoModelForSequenceClassification",
+    "nli": "AutoModelForSequenceClassification",
+    "quality": "AutoModelForSequenceClassification",
 }
 
 
 def load_hub(role: str, source: str) -> Any:
     """The model for a role from a transformers folder or the name of a fetched hub model."""
+    from medassay.models.hub_likelihood import hub_likelihood
+    from medassay.models.hub_nli import HubNli
+    from medassay.models.hub_quality import BleurtNetwork, HubQuality, is_bleurt
     from medassay.models.hub_relations import HubRelations
     from medassay.models.hub_roles import HubEncoder, HubExpert, HubNer
 
@@ -40,15 +45,30 @@ def load_hub(role: str, source: str) -> Any:
         if is_path(source):
             open_folder(role, source)
         raise MissingExtra(f"The model '{source}' (transformers)", "hf")
-    network = Network(role, open_folder(role, source))
-    makers = {
+    if role == "image":
+        from medassay.models.hub_image import HubImage
+
+        return HubImage(open_folder(role, source))
+    folder = open_folder(role, source)
+    network = BleurtNetwork(role, folder) if is_bleurt(folder.config) else Network(role, folder)
+    makers: dict[str, Callable[[Network], Any]] = {
         "encoder": HubEncoder,
         "align": HubEncoder,
         "ner": HubNer,
         "re": HubRelations,
         "expert": HubExpert,
+        "likelihood": hub_likelihood,
+        "nli": HubNli,
+        "quality": HubQuality,
     }
     return makers[role](network)
+
+
+def _maker(role: str, config: Mapping[str, Any]) -> str:
+    """The library's class for a role; a likelihood comes from an encoder with a decoder or from a decoder alone."""
+    if role == "likelihood":
+        return "AutoModelForSeq2SeqLM" if config.get("is_encoder_decoder") else "AutoModelForCausalLM"
+    return _MAKERS[role]
 
 
 def _installed() -> bool:
@@ -100,7 +120,7 @@ class Network:
         import torch
         import transformers
 
-        maker = getattr(transformers, _MAKERS[self.role])
+        maker = getattr(transformers, _maker(self.role, self.config))
         try:
             model, report = maker.from_pretrained(
                 self.folder.path,

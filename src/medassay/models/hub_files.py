@@ -15,7 +15,14 @@ from typing import Any
 
 from medassay.errors import ModelError
 
-HEADS = {"ner": "ForTokenClassification", "re": "ForSequenceClassification", "expert": "ForSequenceClassification"}
+HEADS: dict[str, str | tuple[str, ...]] = {
+    "ner": "ForTokenClassification",
+    "re": "ForSequenceClassification",
+    "expert": "ForSequenceClassification",
+    "quality": "ForSequenceClassification",
+    "image": "Model",
+    "likelihood": ("ForConditionalGeneration", "ForCausalLM", "LMHeadModel"),
+}
 """How the architecture of a role's model must end; the encoder roles take any text encoder."""
 
 _NOT_ENCODERS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForImageClassification", "CLIPModel")
@@ -82,6 +89,10 @@ def read_config(folder: Path, remedy: str) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
+        if (folder / "open_clip_config.json").is_file():
+            raise ModelError(
+                f"{folder}: a model of the open_clip library; convert it to transformers' CLIP form first"
+            ) from None
         raise ModelError(f"{folder}: no config.json, so no transformers model. {remedy}") from None
     except ValueError as error:
         raise ModelError(f"{path}: not JSON ({error}). {remedy}") from error
@@ -133,7 +144,8 @@ def check_architecture(role: str, folder: Path, config: dict[str, Any]) -> None:
     shown = ", ".join(found) or f"no architecture (model_type {config.get('model_type')})"
     head = HEADS.get(role)
     if head and not any(name.endswith(head) for name in found):
-        raise ModelError(f"{folder}: the role '{role}' needs a model …{head}, but config.json says {shown}")
+        ends = head if isinstance(head, str) else " or …".join(head)
+        raise ModelError(f"{folder}: the role '{role}' needs a model …{ends}, but config.json says {shown}")
     if not head and (any(name.endswith(_NOT_ENCODERS) for name in found) or config.get("is_encoder_decoder")):
         raise ModelError(
             f"{folder}: the role '{role}' needs a text encoder (such as BertModel), but config.json says {shown}"

@@ -8,19 +8,35 @@ import tomllib
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from medassay.errors import ModelError, UnknownName, nearest
-from medassay.models.base import Encoder, EntityModel, ExpertModel, RelationModel
+from medassay.models.base import (
+    Encoder,
+    EntityModel,
+    ExpertModel,
+    ImageModel,
+    LikelihoodModel,
+    NliModel,
+    QualityModel,
+    RelationModel,
+)
 from medassay.models.graphs import HOME, ModelSet
 
-ROLES = ("encoder", "ner", "re", "align", "expert")
+if TYPE_CHECKING:
+    from medassay.models.kge import ConceptVectors
+
+ROLES = ("encoder", "ner", "re", "align", "expert", "image", "likelihood", "nli", "quality", "kge")
 
 PAPER = {
     "encoder": "UFNLP/gatortronS",
     "ner": "knowlab-research/HARE-NER",
     "re": "knowlab-research/HARE-RE",
     "align": "knowlab-research/HARE-alignment",
+    "image": "vinid/plip",
+    "nli": "pritamdeka/PubMedBERT-MNLI-MedNLI",
+    "likelihood": "facebook/bart-large-cnn",
+    "quality": "lucadiliello/BLEURT-20",
 }
 """The papers' own models, on the hub; other roles have none and stay embedded."""
 
@@ -33,6 +49,16 @@ def load(role: Literal["ner"], spec: str = ...) -> EntityModel: ...
 def load(role: Literal["re"], spec: str = ...) -> RelationModel: ...
 @overload
 def load(role: Literal["expert"], spec: str = ...) -> ExpertModel: ...
+@overload
+def load(role: Literal["image"], spec: str = ...) -> ImageModel: ...
+@overload
+def load(role: Literal["likelihood"], spec: str = ...) -> LikelihoodModel: ...
+@overload
+def load(role: Literal["quality"], spec: str = ...) -> QualityModel: ...
+@overload
+def load(role: Literal["kge"], spec: str = ...) -> ConceptVectors: ...
+@overload
+def load(role: Literal["nli"], spec: str = ...) -> NliModel: ...
 def load(role: str, spec: str = "embedded") -> Any:
     """The model for a role; loaded once a process."""
     if role not in ROLES:
@@ -105,6 +131,11 @@ def model_set(folder: Path = HOME) -> ModelSet:
 
 
 def _embedded(role: str, models: ModelSet) -> Any:
+    from medassay.models.image import EmbeddedImage
+    from medassay.models.kge import ConceptVectors
+    from medassay.models.likelihood import EmbeddedLikelihood
+    from medassay.models.nli import EmbeddedNli
+    from medassay.models.quality import EmbeddedQuality
     from medassay.models.roles import EmbeddedEncoder, EmbeddedExpert, EmbeddedNer, EmbeddedRelations
 
     makers: dict[str, Callable[[], Any]] = {
@@ -113,5 +144,10 @@ def _embedded(role: str, models: ModelSet) -> Any:
         "ner": lambda: EmbeddedNer(models),
         "re": lambda: EmbeddedRelations(models),
         "expert": lambda: EmbeddedExpert(models),
+        "image": lambda: EmbeddedImage(models),
+        "likelihood": lambda: EmbeddedLikelihood(models),
+        "nli": lambda: EmbeddedNli(models),
+        "quality": lambda: EmbeddedQuality(models),
+        "kge": lambda: ConceptVectors(models),
     }
     return makers[role]()
