@@ -241,6 +241,7 @@ class MistComb1(ZMean):
 
     name = "mist-comb1"
     summary = "mean of z-scores of MIST, ROUGE-1 recall and BERTScore"
+    needs = frozenset({"candidate", "reference"})
     defined = f"{_NOTES}, section 4.4"
 
     def __init__(
@@ -265,6 +266,7 @@ class MistComb2(ZMean):
 
     name = "mist-comb2"
     summary = "mean of z-scores of MIST, ROUGE-1 recall and BLEURT"
+    needs = frozenset({"candidate", "reference"})
     defined = f"{_NOTES}, section 4.4"
 
     def __init__(
