@@ -40,7 +40,7 @@ def surely_one(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
     if verdict.kind == "site status":
         words_ = [frozenset(words(t[slice(*at)])) for t, at in ((one, verdict.premise), (other, verdict.hypothesis))]
         parts = _PART.search(one) or _PART.search(other)
-        return not _limited(one, other) and words_[0] == words_[1] and (not parts or len(words_[0]) > 1)
+        return not _limited(one, other) and _same_site(*words_, apart=parts is not None)
     if verdict.kind == "marker":
         if (_CELLS.search(one) is None) != (_CELLS.search(other) is None):
             return False
@@ -80,6 +80,13 @@ def surely_one(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
 _NEAR = 40
 """Characters around a finding within which a word such as `other` or `remaining` limits it."""
 _SIDE = re.compile(r"\b(?:left|right)\b", re.I)
+
+
+def _same_site(one: frozenset[str], other: frozenset[str], *, apart: bool) -> bool:
+    """One site under one name, or part of a name; where margins or nodes are spoken of too, a name of two words."""
+    if apart:
+        return one == other and len(one) > 1
+    return bool(one) and bool(other) and (one <= other or other <= one)
 
 
 def _other_side(one: str, other: str) -> bool:

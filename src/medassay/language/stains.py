@@ -121,9 +121,16 @@ def read_stains(text: str) -> tuple[Stain, ...]:
 
 
 def _clause(text: str, start: int, end: int) -> list[Stain]:
+    told = [
+        Stain(marker, result, *match.span())
+        for expression, markers, result in _panels()
+        if result
+        for match in expression.finditer(text, start, end)
+        for marker in markers
+    ]
     named = _markers(text, start, end)
     if not named:
-        return []
+        return told
     cues = [cue for cue in _results(text, start, end) if not any(a < cue.end and cue.start < b for a, b, _ in named)]
     reader = _Reader(text, end, [first for first, _, _ in named])
     events = sorted([(a, 0, i) for i, (a, _, _) in enumerate(named)] + [(c.start, 1, i) for i, c in enumerate(cues)])
@@ -132,7 +139,7 @@ def _clause(text: str, start: int, end: int) -> list[Stain]:
             reader.cue(cues[index])
         else:
             reader.marker(*named[index])
-    return sorted(reader.close(), key=lambda stain: (stain.start, stain.marker))
+    return sorted([*told, *reader.close()], key=lambda stain: (stain.start, stain.marker))
 
 
 class _Reader:
@@ -208,10 +215,10 @@ def _markers(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
     """(start, end, marker) of every name in a stretch of text; a panel's name stands for each of its markers."""
     found: list[tuple[int, int, str]] = []
     taken: list[tuple[int, int]] = []
-    for pattern, markers, _ in _panels():
+    for pattern, markers, result in _panels():
         for match in pattern.finditer(text, start, end):
             taken.append(match.span())
-            found += [(*match.span(), marker) for marker in markers]
+            found += [(*match.span(), marker) for marker in markers if not result]
     pattern, owners = _names()
     for match in pattern.finditer(text, start, end):
         if any(a < match.end() and match.start() < b for a, b in taken):
@@ -231,8 +238,9 @@ def _results(text: str, start: int, end: int) -> list[_Cue]:
         for result, reach, pattern in _cues()
         for match in pattern.finditer(text, start, end)
     ]
-    for pattern, _, result in _panels():
-        made += [_Cue(m.start(), m.end(), result, "near") for m in pattern.finditer(text, start, end) if result]
+    # A panel that states its own result (`triple negative`) says nothing of the markers around it.
+    own = [m.span() for pattern, _, result in _panels() if result for m in pattern.finditer(text, start, end)]
+    made = [cue for cue in made if not any(a < cue.end and cue.start < b for a, b in own)]
     kept: list[_Cue] = []
     for cue in sorted(made, key=lambda cue: (cue.start, -cue.end)):
         if not kept or cue.start >= kept[-1].end:

@@ -55,7 +55,7 @@ def statements(report: Report) -> list[Statement]:
     if len(made) > 1:
         return made
     # A report of one line: its items are the statements.
-    return _made(report, list(_items(report.text)), parts, heads)
+    return _made(report, list(_items(report)), parts, heads)
 
 
 def _made(report: Report, spans: list[tuple[int, int]], parts: list[Specimen], heads: list[Section]) -> list[Statement]:
@@ -93,12 +93,15 @@ def _clauses(text: str) -> Iterator[tuple[int, int]]:
 _ITEM = re.compile(r",\s+|;\s+|\s(?=\()|\.\s+")
 
 
-def _items(text: str) -> Iterator[tuple[int, int]]:
-    """The items of a line, as between commas and before brackets."""
+def _items(report: Report) -> Iterator[tuple[int, int]]:
+    """The items of a line, as between commas and before brackets, never cut inside an entity or a bracket."""
+    text = report.text
+    inside = [(entity.start, entity.end) for entity in report.entities]
     for first, last in sentences(text):
         start = first
         for match in _ITEM.finditer(text, first, last):
-            if text.count("(", start, match.start()) > text.count(")", start, match.start()):
+            bracket = text.count("(", start, match.start()) > text.count(")", start, match.start())
+            if bracket or any(a < match.end() and match.start() < b for a, b in inside):
                 continue
             yield start, match.start()
             start = match.end()

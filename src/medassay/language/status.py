@@ -65,16 +65,18 @@ def read_status(text: str) -> tuple[Status, ...]:
     found: list[Status] = []
     start = 0
     ends = [(match.start(), match.end()) for match in _CLAUSE.finditer(text)] + [(len(text), len(text))]
-    subject = ""
+    subject, names, linked = "", frozenset[str](), False
     for end, after in ends:
         clause = text[start:end]
         if clause.strip():
-            made = _read(clause, start, "" if _ANEW.match(clause) else subject)
-            found += made
+            anew = _ANEW.match(clause) is not None
+            found += _read(clause, start, "" if anew else subject, frozenset() if anew else names, linked=linked)
             topic = _topic(clause)
-            subject = topic or (subject if not clause.strip().endswith(".") else "")
-            if text[end : end + 1] == ".":
-                subject = ""
+            if topic:
+                subject, names = topic, _named(clause, topic) or (names if linked and topic == subject else frozenset())
+            if text[end : end + 1] == "." or _OTHERS.search(clause):
+                subject, names = "", frozenset()
+        linked = text[end : end + 2].lstrip()[:1] in (":", "(")
         start = after
     return tuple(found)
 
@@ -86,7 +88,8 @@ def _topic(clause: str) -> str:
     return ""
 
 
-def _read(clause: str, offset: int, subject: str) -> list[Status]:
+def _read(clause: str, offset: int, subject: str, before: frozenset[str], *, linked: bool = False) -> list[Status]:
+    """The statuses of one clause; one that names no topic, or follows a colon, goes on about the one before it."""
     topics = [topic for topic, pattern in _words()["topic"] if pattern.search(clause)]
     if len(topics) > 1 and ("," in clause or " and " in clause):
         return _each(clause, offset)
@@ -95,17 +98,8 @@ def _read(clause: str, offset: int, subject: str) -> list[Status]:
         return _by_stage(clause, offset)
     if _DISTANT.search(clause):
         return []
-    names = frozenset(value for value, pattern in _words()[f"{topic}_name"] if pattern.search(clause))
-    if topic == "node":
-        names |= frozenset(f"level {_level(match[1])}" for match in _LEVEL.finditer(clause))
-    names |= frozenset(
-        name
-        for match in _QUALIFIED[topic].finditer(clause)
-        for word in match[1].lower().split(" and ")
-        if (name := word.strip())
-        and name not in _PLAIN
-        and not any(p.search(name) for _, p in _words()[f"{topic}_name"])
-    )
+    goes_on = not topics or (linked and topic == subject)
+    names = _named(clause, topic) or (before if goes_on else frozenset())
     count = _OF.search(clause) if topic == "node" else None
     if count is not None:
         positive = float(_value(count["v"]))
@@ -128,6 +122,19 @@ def _read(clause: str, offset: int, subject: str) -> list[Status]:
     if involved is False and (single or some) and not _WHOLE.search(clause):
         return []  # some are free: the others may or may not be
     return [Status(topic, names, every, involved, offset, offset + len(clause))]
+
+
+def _named(clause: str, topic: str) -> frozenset[str]:
+    """Which margins or node groups a clause names: those of the lexicon, levels, and any other telling word."""
+    known = _words()[f"{topic}_name"]
+    names = {value for value, pattern in known if pattern.search(clause)}
+    if topic == "node":
+        names |= {f"level {_level(match[1])}" for match in _LEVEL.finditer(clause)}
+    for match in _QUALIFIED[topic].finditer(clause):
+        for word in match[1].lower().split(" and "):
+            if word and word not in _PLAIN and not any(pattern.search(word) for _, pattern in known):
+                names.add(word)
+    return frozenset(names)
 
 
 _OTHERS = re.compile(r"\b(?:other|remaining|rest of|most|majority|several)\b", re.I)
@@ -158,7 +165,7 @@ def _each(clause: str, offset: int) -> list[Status]:
     start = 0
     for match in [*_COMMA.finditer(clause), None]:
         end = match.start() if match else len(clause)
-        found += _read(clause[start:end], offset + start, "")
+        found += _read(clause[start:end], offset + start, "", frozenset())
         start = match.end() if match else end
     return found
 
