@@ -36,8 +36,13 @@ def join_states(
     parts: list[list[Matrix]] = [[] for _ in tokens]
     ends: list[Matrix | None] = [None] * len(tokens)
     read = [0] * len(tokens)
+    whole = len({window.text for window in windows}) == len(windows)
     for window, row in zip(windows, rows):
         t, shift = window.text, len(before) - window.first
+        if whole:
+            # One window a text, as it nearly always is: nothing to join, nothing to copy.
+            parts[t], read[t] = [row], window.owned_last
+            continue
         if not parts[t]:
             parts[t].append(row[: len(before)])
         parts[t].append(row[window.owned_first + shift : window.owned_last + shift])
@@ -46,7 +51,7 @@ def join_states(
     joined = []
     for t, one in enumerate(tokens):
         tail = ends[t]
-        states = np.concatenate([*parts[t], *([] if tail is None else [tail])])
+        states = parts[t][0] if whole else np.concatenate([*parts[t], *([] if tail is None else [tail])])
         joined.append(
             TokenStates(
                 ids=[*before, *one.ids[: read[t]], *after],
