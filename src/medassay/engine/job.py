@@ -174,6 +174,8 @@ class Job:
                 raise InputError(f"{path}: is a folder; name a file in it")
             if path is not None and path.exists() and Path(self.cases).exists() and path.samefile(self.cases):
                 raise InputError(f"{path}: is the case file itself; write the scores to another file")
+        if self.store is not None and self.engine.name == "ray":
+            raise InputError(f"--store {self.store}: keeps results of the local engine; leave it out with --engine ray")
         if self.out is not None and Path(self.cases).is_dir() and Path(self.cases).samefile(self.out.resolve().parent):
             raise InputError(f"{self.out}: would be read as a case file by the next run; write it to another folder")
         if self.out is not None and self.page is not None and self.out.resolve() == self.page.resolve():

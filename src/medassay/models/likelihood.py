@@ -129,8 +129,9 @@ class EmbeddedLikelihood:
             "memory": memory,
             "mask": mask,
             "source": source,
-            "given": pad([[CLS, *ids[:-1]] for ids in wanted]),
-            "wanted": pad(wanted),
+            # In eights, as `stack` does: a number must not depend on the length of its neighbours.
+            "given": pad([[CLS, *ids[:-1]] for ids in wanted], multiple=8),
+            "wanted": pad(wanted, multiple=8),
         }
         logs: Matrix = self.models.run(self.settings["graph"], feeds)[0]
         return logs

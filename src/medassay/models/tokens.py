@@ -137,9 +137,9 @@ def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
         yield batch
 
 
-def pad(rows: Sequence[Sequence[int]], value: int = PAD) -> Ids:
-    """Rows of ids as one matrix."""
-    width = max(len(row) for row in rows)
+def pad(rows: Sequence[Sequence[int]], value: int = PAD, multiple: int = 1) -> Ids:
+    """Rows of ids as one matrix, its width a multiple of `multiple`."""
+    width = -(-max(len(row) for row in rows) // multiple) * multiple
     matrix = np.full((len(rows), width), value, np.int64)
     for i, row in enumerate(rows):
         matrix[i, : len(row)] = row

@@ -1,0 +1,27 @@
+"""The Python in the pages on engines and serving runs as it stands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGES = ("engines.md", "serving.md")
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.S | re.M)
+
+
+@pytest.mark.parametrize(("page", "k"), [(page, k) for page in PAGES for k in range(len(blocks(page)))])
+def test_a_block_runs(page: str, k: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cases.csv").write_text("candidate,reference\nno tumor seen,no tumor is seen\ngastritis,gastritis\n")
+    code = blocks(page)[k]
+    exec(compile(code, f"{page}, block {k + 1}", "exec"), {"__name__": "example"})
+
+
+def test_there_are_examples() -> None:
+    assert all(len(blocks(page)) >= 1 for page in PAGES)
