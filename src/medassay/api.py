@@ -26,9 +26,11 @@ def score(
     systems: Sequence[str] | None = None,
     models: str | None = None,
     evidence: bool | None = None,
+    workers: int = 0,
 ) -> Result:
     """Score texts (or ready-made cases) with the named metrics.
 
+    workers: processes that measure; 0: this one does.
     evidence: keep what each number rests on, for the report page; by default where the page would carry
         every case (up to 2,000).
     """
@@ -43,7 +45,7 @@ def score(
         for metric in [one] if isinstance(one, Metric) else load_metrics(one, models=models):
             loaded.setdefault(metric.name, metric)
             metric.with_evidence = metric.with_evidence or (evidence if evidence is not None else len(cases) <= 2000)
-    return score_cases(cases, list(loaded.values()))
+    return score_cases(cases, list(loaded.values()), workers=workers)
 
 
 def trust(
