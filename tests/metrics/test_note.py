@@ -13,15 +13,20 @@ from medassay.cases import Case, make_cases
 from medassay.errors import MedassayError
 from medassay.metrics.note import MEMBERS, WITHOUT_SOURCE
 from medassay.metrics.registry import load_metric
+from medassay.models.quality import PairJudgement
 
 REFERENCE = "The patient denies fever and chills. She takes lisinopril 20 mg daily."
 SOURCE = "Doctor: Fever, chills? Patient: No. Doctor: What do you take? Patient: Lisinopril, twenty milligrams a day."
 
 
 class Estimates:
-    """Precision 0.5, recall 0.25 for every pair."""
+    """Precision 0.5, recall 0.25, fidelity 0.75 for every pair."""
 
     name = "made/quality"
+    heads = frozenset({"fidelity"})
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[PairJudgement]:
+        return [PairJudgement(0.75, ()) for _ in pairs]
 
     def facts(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
         return np.array([[0.5, 0.25, 0.1, 0.7]] * len(pairs), np.float32)
@@ -44,7 +49,7 @@ def test_a_single_note_by_hand(source: str | None) -> None:
     case = Case("1", "Denies fever. She has diabetes.", (REFERENCE,), source=source)
     score = load_metric("note").score([case])[0]
     values = {name: load_metric(name).score([case])[0].value for name in ("omission", "hallucination")}
-    values["facts.recall"] = 0.25
+    values |= {"facts.recall": 0.25, "fidelity": 0.75}
     stored = MEMBERS if source else {**MEMBERS, "hallucination": WITHOUT_SOURCE}
     expected = math.fsum(w * (values[name] - mean) / sd for name, (w, mean, sd) in stored.items())  # type: ignore[operator]
     assert score.value == pytest.approx(expected)
@@ -78,4 +83,4 @@ def test_what_cannot_be_scored_says_why() -> None:
 def test_a_model_that_estimates_no_facts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(medassay.models, "load", lambda role, spec="embedded": type("Hub", (), {"name": "hub/one"})())
     with pytest.raises(MedassayError, match="hub/one does not estimate facts"):
-        load_metric("note")
+        load_metric("facts")

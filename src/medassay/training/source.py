@@ -135,7 +135,8 @@ def _material(pairs: Sequence[FactPair], metric: str, given: str) -> tuple[FactT
     rates = np.array([pair.shares[_SHARE[metric]] for pair in pairs])
     known = ~np.isnan(rates)
     weight = np.array([pair.weight for pair in pairs]) * known
-    return fact_table(pairs, metric, given), np.where(known, rates, 0.0), weight
+    # A published table has a rate of −1; a share it is not.
+    return fact_table(pairs, metric, given), np.clip(np.where(known, rates, 0.0), 0.0, 1.0), weight
 
 
 def write_weights(pairs: Sequence[FactPair], path: Path, version: str) -> None:
