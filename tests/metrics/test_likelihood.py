@@ -75,6 +75,14 @@ def test_a_medical_word_at_the_very_start_counts_too() -> None:
 
 
 @pytest.mark.usefixtures("counting")
+def test_lift_is_what_the_given_text_adds(case: Case) -> None:
+    # Given nothing, every word has −3; given the reference two of four have −1: (2 + 2 + 0 + 0) / 4.
+    score = BartScore(lift=True).score([case])[0]
+    assert score.value == pytest.approx(1.0) and score.parts["recall"] == pytest.approx(2.0)
+    assert BartScore(lift=True).bounds == (None, None)
+
+
+@pytest.mark.usefixtures("counting")
 def test_what_a_direction_needs() -> None:
     plain = make_cases(["no carcinoma"], ["no carcinoma"])
     assert "faithfulness" not in BartScore().score(plain)[0].parts

@@ -11,6 +11,7 @@ import pytest
 
 from medassay.errors import ModelError
 from medassay.models.hub import load_hub
+from medassay.models.likelihood import SEEN
 
 from .conftest import VOCABULARY, write_tokenizer
 
@@ -129,6 +130,13 @@ def test_what_was_not_read_again_is_as_likely_as_in_one_row(language_model: Make
     whole, cut = role.token_logs([(SHORT[0], LONG), (SHORT[0], first)])
     np.testing.assert_allclose(whole.logs[: room + 1], cut.logs[: room + 1], atol=1e-5)
     assert len(whole.logs) == len(words) + 2
+
+
+def test_of_a_very_long_source_each_row_sees_its_own_part(language_model: Maker) -> None:
+    role = load_hub("likelihood", str(language_model("bart")))
+    logs = role.token_logs([(LONG * 30, LONG)])[0]
+    assert len(LONG.split()) * 30 > SEEN
+    assert len(logs.logs) == len(LONG.split()) + 2 and np.all(np.isfinite(logs.logs))
 
 
 def test_an_encoder_is_refused(tiny: Callable[..., Path]) -> None:

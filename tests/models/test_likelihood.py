@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from medassay.models import load
 from medassay.models.base import LikelihoodModel
 from medassay.models.graphs import HOME, ModelSet
-from medassay.models.likelihood import BUDGET, CELLS, Stretch, _batches, stretches
+from medassay.models.likelihood import BUDGET, CELLS, Source, Stretch, _batches, stretches
 
 REPORT = "Right kidney, nephrectomy: clear cell renal cell carcinoma, 4.2 cm, limited to the kidney. Margins are free. "
 
@@ -41,6 +41,14 @@ def test_batches_are_bounded_and_hold_every_row_once(shapes: list[tuple[int, int
         target, source = (max(shapes[i][k] for i in batch) for k in (0, 1))
         assert len(batch) == 1 or len(batch) * target <= BUDGET
         assert len(batch) == 1 or len(batch) * target * source <= CELLS
+
+
+def test_a_stretch_sees_the_windows_that_share_most_with_it() -> None:
+    # Frame token 9 and four windows of two; token 5 is everywhere and tells nothing.
+    source = Source(np.array([9, 1, 5, 2, 5, 3, 5, 4, 5]), np.zeros((9, 1)), [(1, 3), (3, 5), (5, 7), (7, 9)])
+    assert source.seen_by([3, 5], most=20).tolist() == list(range(9))
+    assert source.seen_by([3, 5], most=3).tolist() == [0, 5, 6]
+    assert source.seen_by([4, 2, 5], most=5).tolist() == [0, 3, 4, 7, 8]
 
 
 def test_logs_are_of_the_texts_tokens_and_need_no_company(role: LikelihoodModel) -> None:
@@ -84,7 +92,7 @@ def test_the_place_of_a_wrong_word_is_where_the_likelihood_falls(role: Likelihoo
 
 
 def test_a_long_source_is_read_to_its_end(role: LikelihoodModel) -> None:
-    filler = "The remaining sections show unremarkable parenchyma without further findings. " * 90
+    filler = "The remaining sections show unremarkable parenchyma without further findings. " * 900
     fact = "Melanoma was found in the sentinel node."
     first, last, absent = role.log_likelihood([(fact + " " + filler, fact), (filler + fact, fact), (filler, fact)])
     assert min(first, last) > absent + 1

@@ -15,7 +15,7 @@ import numpy as np
 from medassay.cases import Case
 from medassay.metrics.base import Floats, Metric
 from medassay.metrics.bertscore import inside
-from medassay.metrics.settings import choice, number
+from medassay.metrics.settings import choice, flag, number
 from medassay.models.base import TokenLogs
 from medassay.scores import Score
 
@@ -34,6 +34,8 @@ class BartScore(Metric):
     direction: which part is the value. `faithfulness` needs the source and no reference.
     formula: `normalised` is the mean over tokens, as BARTScore computes it; `printed` the sum that both papers
         print, which punishes long texts.
+    lift: take off what the text is worth given nothing, so that common wording earns nothing: above 0 where the
+        given text makes it likelier (pointwise mutual information a token); no bound then.
     """
 
     name = "bartscore"
@@ -50,6 +52,7 @@ class BartScore(Metric):
         models: str = "embedded",
         direction: str = "precision",
         formula: str = "normalised",
+        lift: bool = False,
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
@@ -58,20 +61,30 @@ class BartScore(Metric):
         self.model = load("likelihood", models)
         self.direction = choice("direction", direction, DIRECTIONS)
         self.formula = choice("formula", formula, ("normalised", "printed"))
+        self.lift = flag("lift", lift)
+        if self.lift:
+            self.bounds = (None, None)
         if self.direction == "faithfulness":
             self.needs = frozenset({"candidate", "source"})
             self.reads = frozenset()
             self.parts = ("faithfulness",)
 
     def settings(self) -> Mapping[str, object]:
-        return {"models": self.model.name, "direction": self.direction, "formula": self.formula}
+        return {
+            "models": self.model.name,
+            "direction": self.direction,
+            "formula": self.formula,
+            "lift": self.lift,
+        }
 
     def measure(self, cases: Sequence[Case]) -> list[Score]:
         asked = [(i, part, pair) for i, case in enumerate(cases) for part, pair in self._pairs(case)]
         logs = self.model.token_logs([pair for _, _, pair in asked])
+        alone = self.model.token_logs([("", text) for _, _, (_, text) in asked]) if self.lift else logs
         found: list[dict[str, tuple[str, TokenLogs]]] = [{} for _ in cases]
-        for (i, part, pair), one in zip(asked, logs):
-            found[i][part] = (pair[1], one)
+        for (i, part, pair), one, other in zip(asked, logs, alone):
+            kept = TokenLogs(one.logs - other.logs, one.offsets) if self.lift else one
+            found[i][part] = (pair[1], kept)
         return [self._score(one) for one in found]
 
     def _pairs(self, case: Case) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -127,11 +140,12 @@ class MedBartScore(BartScore):
         alpha: float = 1.0,
         words: str = "linker",
         formula: str = "normalised",
+        lift: bool = False,
         references: Literal["best", "mean"] = "best",
     ) -> None:
         from medassay.language.finders import finder
 
-        super().__init__(models=models, direction=direction, formula=formula, references=references)
+        super().__init__(models=models, direction=direction, formula=formula, lift=lift, references=references)
         self.alpha = number("alpha", alpha, 0.0)
         self.words, self.words_name = finder(words)
 

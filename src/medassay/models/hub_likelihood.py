@@ -2,9 +2,9 @@
 
 A sequence-to-sequence model foretells the target after reading the source, as BARTScore has it (Yuan et al.,
 NeurIPS 2021): the frame tokens that its tokenizer puts around a target count too. Windows of a long source are
-encoded one by one and their states joined for the decoder. A causal model goes on writing after the source and an
-empty line; it cannot join states, so where the source needs several windows a token's probability is the mean over
-them, which is a probability again.
+encoded one by one and their states joined for the decoder, as for the embedded model. A causal model goes on
+writing after the source and an empty line; it cannot join states, so where the source needs several windows a
+token's probability is the mean over them, which is a probability again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from medassay.models.base import Matrix, TokenLogs
 from medassay.models.hub import Network
-from medassay.models.likelihood import OVERLAP, Pair, Stretch, means, stretches
+from medassay.models.likelihood import OVERLAP, SEEN, Pair, Source, Stretch, means, stretches
 from medassay.models.states import join_states, state_windows
 from medassay.models.tokens import Tokens, batches, pad
 
@@ -70,8 +70,8 @@ class Seq2SeqLikelihood:
             made |= dict(zip(members, self._targets(source, [target for _, target in members])))
         return [made[pair] for pair in pairs]
 
-    def _memory(self, source: str) -> Any:
-        """The encoder's states [1, length, size] of a source of any length."""
+    def _read(self, source: str) -> Source:
+        """A source of any length with the encoder's states."""
         import torch
 
         network = self.network
@@ -83,21 +83,30 @@ class Seq2SeqLikelihood:
             with torch.inference_mode():
                 states = network.model.get_encoder()(input_ids=ids, attention_mask=torch.ones_like(ids))
             rows.append(states.last_hidden_state[0].float().cpu().numpy())
-        joined = join_states(tokens, windows, rows, network.before, network.after)[0].states
-        return torch.from_numpy(joined)[None].to(network.device, network.model.dtype)
+        joined = join_states(tokens, windows, rows, network.before, network.after)[0]
+        shift = len(network.before)
+        spans = [(window.owned_first + shift, window.owned_last + shift) for window in windows]
+        return Source(np.array(joined.ids, np.int64), joined.states, spans)
 
     def _targets(self, source: str, targets: Sequence[str]) -> list[TokenLogs]:
         reads = [read.tokens for read in self.network.read(targets)]
         rows = [
-            row for i, one in enumerate(reads) for row in stretches(i, len(one), self.target_room, self.context) if len(one)
+            row
+            for i, one in enumerate(reads)
+            for row in stretches(i, len(one), self.target_room, self.context)
+            if len(one)
         ]
         if not rows:
             return [_empty() for _ in targets]
-        memory = self._memory(source)
+        read = self._read(source)
         parts: list[list[Matrix]] = [[] for _ in targets]
         answers: dict[int, Matrix] = {}
-        for batch in batches([row.last - row.first for row in rows], _TARGETS[self.network.device]):
-            for k, logs in zip(batch, self._run(memory, [self._labels(rows[k], reads) for k in batch])):
+        # Rows of one source share what they look at, unless it is so long that each has its own part of it.
+        budget = _TARGETS[self.network.device] if len(read.ids) <= SEEN else 1
+        for batch in batches([row.last - row.first for row in rows], budget):
+            labels = [self._labels(rows[k], reads) for k in batch]
+            places = read.seen_by(labels[0])
+            for k, logs in zip(batch, self._run(read.states[places], labels)):
                 answers[k] = logs
         before = len(self.network.before)
         for k, row in enumerate(rows):
@@ -117,14 +126,15 @@ class Seq2SeqLikelihood:
         frame = [(0, 0)] * len(self.network.before), [(0, 0)] * len(self.network.after)
         return TokenLogs(np.concatenate(parts), [*frame[0], *tokens.offsets, *frame[1]])
 
-    def _run(self, memory: Any, labels: Sequence[list[int]]) -> list[Matrix]:
+    def _run(self, memory: Matrix, labels: Sequence[list[int]]) -> list[Matrix]:
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 
         network = self.network
         wanted = torch.from_numpy(pad(labels, network.pad)).to(network.device)
         given = torch.from_numpy(pad([[self.start, *row[:-1]] for row in labels], network.pad)).to(network.device)
-        states = memory.expand(len(labels), -1, -1)
+        read = torch.from_numpy(memory)[None].to(network.device, network.model.dtype)
+        states = read.expand(len(labels), -1, -1)
         mask = torch.ones(states.shape[:2], dtype=torch.long, device=network.device)
         with torch.inference_mode():
             output = network.model(

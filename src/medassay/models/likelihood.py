@@ -1,8 +1,9 @@
 """Role `likelihood`: how likely each token of a text is, given another text.
 
 The embedded model is a small encoder–decoder that may also copy from its source (`training/seq2seq.py`). A source
-of any length is read in overlapping windows whose states are joined, so that the decoder sees all of it; a target
-is foretold in windows too, each after a stretch of the tokens before it that is read and not counted again.
+of any length is read in overlapping windows whose states are joined. A target is foretold in stretches, each after
+some tokens before it that are read and not counted again. A stretch sees all of a source of up to 8,192 tokens, and
+of a longer one the windows that share most with it: its cost would grow with the product of both lengths otherwise.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from medassay.models.base import Matrix, TokenLogs
 from medassay.models.graphs import BUDGET, ModelSet, framed, stack
@@ -24,6 +26,9 @@ OVERLAP = 100
 
 CELLS = 1_000_000
 """Target times source tokens of a batch: bounds what attention holds at once (12 heads: 48 MB)."""
+
+SEEN = 8192
+"""Source tokens that a stretch of a target may look at."""
 
 MEMORY = 60_000
 """Source tokens whose states are held at once: 92 MB."""
@@ -53,6 +58,40 @@ def stretches(pair: int, length: int, room: int, context: int) -> Iterator[Stret
         done = last
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text that has been read: ids and states of its tokens, frame tokens among them.
+
+    spans: where the tokens [first, last) of each window lie; every token but those of the frame is in one.
+    """
+
+    ids: NDArray[np.int64]
+    states: Matrix
+    spans: Sequence[tuple[int, int]]
+
+    def seen_by(self, wanted: Sequence[int], most: int = SEEN) -> NDArray[np.int64]:
+        """Places that a stretch of target tokens looks at: all, or those of the windows that share most with it.
+
+        A shared token counts the more, the fewer windows have it.
+        """
+        if len(self.ids) <= most:
+            return np.arange(len(self.ids))
+        target = np.unique(np.asarray(wanted, np.int64))
+        shared = np.stack([np.isin(target, self.ids[first:last]) for first, last in self.spans])
+        worth = shared @ np.log(len(self.spans) / np.maximum(shared.sum(0), 1))
+        kept = np.ones(len(self.ids), bool)
+        for first, last in self.spans:
+            kept[first:last] = False
+        room = most - int(kept.sum())
+        for k in np.argsort(-worth, kind="stable"):
+            first, last = self.spans[k]
+            if last - first > room:
+                break
+            kept[first:last] = True
+            room -= last - first
+        return np.flatnonzero(kept)
+
+
 class EmbeddedLikelihood:
     """The embedded encoder–decoder; each distinct source is read once, each distinct pair foretold once."""
 
@@ -76,13 +115,13 @@ class EmbeddedLikelihood:
         made: dict[Pair, TokenLogs] = {}
         for block in _blocks(distinct, tokens):
             sources = list(dict.fromkeys(source for source, _ in block))
-            memories = dict(zip(sources, self._read([tokens[source] for source in sources])))
-            logs = self._foretell(block, tokens, memories)
+            read = dict(zip(sources, self._read([tokens[source] for source in sources])))
+            logs = self._foretell(block, tokens, read)
             made |= {pair: TokenLogs(one, tokens[pair[1]].offsets) for pair, one in zip(block, logs)}
         return [made[pair] for pair in pairs]
 
-    def _read(self, sources: Sequence[Tokens]) -> list[Matrix]:
-        """The states of each source: its frame token, where to look when nothing fits, and its tokens."""
+    def _read(self, sources: Sequence[Tokens]) -> list[Source]:
+        """Each source read: its first frame token, where to look when nothing fits, and its tokens."""
         windows = state_windows(sources, int(self.settings["max_tokens"]) - 2, cut=False, overlap=OVERLAP)
         states: list[Matrix] = [np.zeros((0, 0), np.float32)] * len(windows)
         for batch in batches([len(w) + 2 for w in windows], BUDGET):
@@ -92,46 +131,50 @@ class EmbeddedLikelihood:
             for k, i in enumerate(batch):
                 states[i] = read[k]
         parts: list[list[Matrix]] = [[] for _ in sources]
+        spans: list[list[tuple[int, int]]] = [[] for _ in sources]
         for window, row in zip(windows, states):
             if not parts[window.text]:
                 parts[window.text].append(row[:1])
             shift = 1 - window.first
             parts[window.text].append(row[window.owned_first + shift : window.owned_last + shift])
-        return [np.concatenate(one) for one in parts]
+            spans[window.text].append((window.owned_first + 1, window.owned_last + 1))
+        return [
+            Source(np.array([CLS, *one.ids], np.int64), np.concatenate(part), span)
+            for one, part, span in zip(sources, parts, spans)
+        ]
 
-    def _foretell(self, pairs: Sequence[Pair], tokens: dict[str, Tokens], memories: dict[str, Matrix]) -> list[Matrix]:
+    def _foretell(self, pairs: Sequence[Pair], tokens: dict[str, Tokens], read: dict[str, Source]) -> list[Matrix]:
         room, context = int(self.settings["target_tokens"]), int(self.settings["context_tokens"])
         out = [np.zeros(len(tokens[target]), np.float32) for _, target in pairs]
-        rows: list[Stretch] = []
-        for i, (source, target) in enumerate(pairs):
-            fits = max(2 * context, min(room, CELLS // len(memories[source])))
-            if len(tokens[target]):
-                rows += stretches(i, len(tokens[target]), fits, context)
-        for batch in _batches(rows, [len(memories[pairs[row.pair][0]]) for row in rows]):
-            found = self._run([rows[k] for k in batch], pairs, tokens, memories)
-            for k, logs in zip(batch, found):
-                row = rows[k]
+        rows = [
+            row
+            for i, (_, target) in enumerate(pairs)
+            for row in stretches(i, len(tokens[target]), room, context)
+            if len(tokens[target])
+        ]
+        widths = [min(len(read[pairs[row.pair][0]].ids), SEEN) for row in rows]
+        for batch in _batches(rows, widths):
+            some = [rows[k] for k in batch]
+            wanted = [tokens[pairs[row.pair][1]].ids[row.first : row.last] for row in some]
+            found = self._run(wanted, [read[pairs[row.pair][0]] for row in some])
+            for row, logs in zip(some, found):
                 out[row.pair][row.counted : row.last] = logs[row.counted - row.first : row.last - row.first]
         return out
 
-    def _run(
-        self, rows: Sequence[Stretch], pairs: Sequence[Pair], tokens: dict[str, Tokens], memories: dict[str, Matrix]
-    ) -> Matrix:
-        chosen = [pairs[row.pair] for row in rows]
-        memory, mask = stack([memories[source] for source, _ in chosen])
-        wanted = [tokens[target].ids[row.first : row.last] for row, (_, target) in zip(rows, chosen)]
-        source = np.zeros_like(mask)
+    def _run(self, wanted: Sequence[Sequence[int]], sources: Sequence[Source]) -> Matrix:
+        seen = [source.seen_by(ids) for ids, source in zip(wanted, sources)]
+        memory, mask = stack([source.states[places] for source, places in zip(sources, seen)])
+        ids = np.zeros_like(mask)
         for k in range(len(mask)):  # `stack` may repeat a lone row, and fills up as it likes
-            ids = tokens[chosen[k % len(chosen)][0]].ids
-            source[k, : len(ids) + 1] = [CLS, *ids]
-        wanted = [wanted[k % len(wanted)] for k in range(len(mask))]
+            places = seen[k % len(seen)]
+            ids[k, : len(places)] = sources[k % len(seen)].ids[places]
+        targets = [wanted[k % len(wanted)] for k in range(len(mask))]
         feeds = {
             "memory": memory,
             "mask": mask,
-            "source": source,
-            # In eights, as `stack` does: a number must not depend on the length of its neighbours.
-            "given": pad([[CLS, *ids[:-1]] for ids in wanted], multiple=8),
-            "wanted": pad(wanted, multiple=8),
+            "source": ids,
+            "given": pad([[CLS, *one[:-1]] for one in targets]),
+            "wanted": pad(targets),
         }
         logs: Matrix = self.models.run(self.settings["graph"], feeds)[0]
         return logs
