@@ -83,9 +83,15 @@ def test_the_place_of_an_error_makes_no_difference(fidelity: Fidelity, place: in
 
 
 def test_a_long_text_hides_no_error(fidelity: Fidelity) -> None:
-    long = " ".join(f"Part {i}. {text}" for i, text in enumerate([BIOPSY, VISIT, COLON] * 5, 1))
-    (value,) = _values(fidelity, long, long.replace("none contains metastasis", "three contain metastasis", 1))
-    assert len(long.split()) > 400 and value < 0.5
+    parts = [
+        f"Specimen of the {part} was received fresh and weighs {70 + i} grams. Sections of the {part} show a tumor of "
+        f"{i + 2} cm with few mitoses. The {part} vessels are not invaded."
+        for i, part in enumerate(("kidney", "liver", "lung", "thyroid", "ovary", "spleen", "stomach", "bladder"))
+    ]
+    long = " ".join([*parts[:5], VISIT, COLON, *parts[5:]])
+    wrong = long.replace("aspirin 81 mg", "warfarin 5 mg")
+    assert len(long.split()) > 300
+    assert _values(fidelity, long, wrong)[0] < 0.5
 
 
 def test_shorter_and_longer_are_both_worse(fidelity: Fidelity) -> None:

@@ -24,16 +24,11 @@ STRETCH = 400
 """Tokens of both sides in a stretch of a long text: below the model's room, within what it was trained on."""
 
 _LONGEST_UNIT = 150
-_COPY = 5.0
+_COPY = 8.0
 """The log-odds of a stretch that is the same on both sides."""
 _EMPTY = -4.0
 """The log-odds of a stretch that one side lacks altogether: as unrelated text (0.02)."""
-_SHARPNESS = 5.0
-
-_SECOND = 0.5
-"""Weight of the second opinions (no contradiction, high quality) beside the order head."""
-_SCALE, _MIDDLE = 0.6, 1.8
-"""The sum's scale, and where it lies between faithful and flawed: one half after it."""
+_SHARPNESS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,26 +135,11 @@ def _stretch(chunk: Chunk, read: PairReading | None) -> Stretch:
     if read is None:
         return Stretch(chunk, _EMPTY, (np.zeros(0, np.float32), np.zeros(0, np.float32)))
     flaws = (read.flaws_of(0), read.flaws_of(1))
-    return Stretch(chunk, _COPY if one == two else fidelity_logit(read), flaws)
-
-
-def fidelity_logit(read: PairReading) -> float:
-    """Log-odds of fidelity: the order head, and two heads that were trained on other questions.
-
-    The order head alone leans on wording (MODEL_CARD.md); that nothing is contradicted and that few errors are
-    estimated steadies it.
-    """
-    score = order_logit(read)
-    if "nli" in read.heads:
-        chances = read.heads["nli"].astype(np.float64)
-        score += _SECOND * float(np.logaddexp.reduce(chances) - chances[2])
-    if "quality" in read.heads:
-        score += _SECOND * float(read.heads["quality"][0])
-    return _SCALE * (score - _MIDDLE)
+    return Stretch(chunk, _COPY if one == two else order_logit(read), flaws)
 
 
 def order_logit(read: PairReading) -> float:
-    """The order head's score: the pooled number less the soft maximum of the flaws, as in training."""
+    """Log-odds of fidelity: the order head's number less the soft maximum of the flaws, as in training."""
     score = float(read.heads["fidelity"][0])
     if not len(read.flaws):
         return score
