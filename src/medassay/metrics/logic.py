@@ -15,6 +15,7 @@ from medassay.language.graph import Report, read_reports
 from medassay.language.statements import Pair, Statement, described, pairs, statements
 from medassay.metrics.base import Metric
 from medassay.models import load
+from medassay.models.nli import EmbeddedNli
 from medassay.scores import Score
 
 SHARE = 0.3
@@ -101,8 +102,7 @@ class Logic(Metric):
             ruled = [[Found(pair, 0.0, None) for pair in described(some)] for some in cut]
         else:
             ruled = [[*_inside(some), *_between(some)] for some in cut]
-        asked = list(dict.fromkeys(_texts(some, one) for some, found in zip(cut, ruled) for one in found if one.open))
-        chances = dict(zip(asked, self.model.probabilities(asked)[:, 2].tolist())) if asked else {}
+        chances = self._asked(cut, ruled)
         return [
             self._score(
                 some,
@@ -113,6 +113,20 @@ class Logic(Metric):
             )
             for some, found in zip(cut, ruled)
         ]
+
+    def _asked(
+        self, cut: Sequence[Sequence[Statement]], ruled: Sequence[Sequence[Found]]
+    ) -> dict[tuple[str, str], float]:
+        """The model's p(contradiction) of the pairs that no rule decided."""
+        read: dict[str, Report] = {one.report.text: one.report for some in cut for one in some}
+        asked = list(dict.fromkeys(_texts(some, one) for some, found in zip(cut, ruled) for one in found if one.open))
+        if not asked:
+            return {}
+        if isinstance(self.model, EmbeddedNli) and self.mode == "clinical":
+            judged = self.model.judge(asked, read, strict=True)
+            return {pair: one.probabilities[2] for pair, one in zip(asked, judged)}
+        plain = self.model.neural if isinstance(self.model, EmbeddedNli) else self.model.probabilities
+        return dict(zip(asked, plain(asked)[:, 2].tolist()))
 
     def _share(self, chance: float) -> float:
         return chance if self.mode == "paper" else scaled(chance)
