@@ -76,6 +76,13 @@ def test_without_anything_to_check_against() -> None:
     assert load_metric("omission").score([Case("1", "Text.", ("...",))])[0].unscored == "no fact found in the reference"
 
 
+def test_another_language_is_not_scored() -> None:
+    spanish = "El paciente niega fiebre y escalofríos y toma lisinopril todos los días por la mañana."
+    for name in ("hallucination", "omission"):
+        score = load_metric(name).score(make_cases(["Denies fever."], [spanish]))[0]
+        assert score.unscored == "reference is not English"
+
+
 def test_a_rate_by_hand() -> None:
     # risk = 1 / (1 + e^0) = 0.5; two facts with a prior of two: 2 × 0.5² / 4 = 0.125
     weights = Weights(("words",), (-1.0,), 1.0, prior=2.0, power=2.0)

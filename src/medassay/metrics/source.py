@@ -19,6 +19,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from medassay.cases import Case
+from medassay.language.checks import looks_english
 from medassay.language.facts import Fact, facts
 from medassay.language.mentions import mentions
 from medassay.language.numbers import numbers
@@ -135,6 +136,9 @@ class _Rate(Metric):
     def _one(self, case: Case) -> Score:
         if not case.references and not case.has("source"):
             return Score.none("no source and no reference; it needs one of them")
+        foreign = _foreign(case)
+        if foreign:
+            return Score.none(f"{foreign} is not English")
         given, checked = self.check(case)
         if not checked:
             return Score.none(f"no fact found in the {'candidate' if self.name == 'hallucination' else given}")
@@ -174,6 +178,12 @@ class _Rate(Metric):
     @staticmethod
     def _premises(one: Checked) -> list[str]:
         return [stretch for stretch in one.stretches if stretch]
+
+
+def _foreign(case: Case) -> str | None:
+    """Which text of a case is in a language that the lexicons do not know."""
+    texts = {"candidate": [case.candidate], "reference": case.references, "source": [case.source or ""]}
+    return next((side for side, some in texts.items() if not all(map(looks_english, some))), None)
 
 
 class Hallucination(_Rate):
