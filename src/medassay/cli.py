@@ -202,11 +202,11 @@ def metrics_command(
 
 @app.command()
 def train(
-    role: Annotated[str, typer.Argument(help="ner, re, align, expert, quality, nli or kge.")],
+    role: Annotated[str, typer.Argument(help="ner, re, align, expert, quality, nli, likelihood or kge.")],
     out: Annotated[Path, typer.Option(help="Folder for the model, as models.load(role, folder) reads it.")],
     data: Annotated[
         Path | None,
-        typer.Option(help="Annotation (ner, re), JSON lines of concepts (align), CSV of pairs (expert, quality, nli)."),
+        typer.Option(help="Annotation (ner, re), JSON lines of concepts (align), CSV of pairs (all others but kge)."),
     ] = None,
     base: Annotated[
         str | None, typer.Option(help="Folder of a BERT to start from; preset paper: any encoder of transformers.")

@@ -73,8 +73,9 @@ def set_items(folder: Path, source: str) -> list[Item]:
 
 
 def _roles_of(file: str, roles: Mapping[str, Mapping[str, Any]]) -> str:
-    using = [role for role in ROLES if role in roles and file in (roles[role]["graph"], roles[role].get("trunk"))]
-    return ", ".join(using) if 0 < len(using) < len(ROLES) else "all"
+    served = [role for role in ROLES if role in roles]
+    using = [role for role in served if file in roles[role].values()]
+    return ", ".join(using) if 0 < len(using) < len(served) else "all"
 
 
 def paper_items(role: str) -> list[Item]:

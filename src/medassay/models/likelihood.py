@@ -173,8 +173,9 @@ class EmbeddedLikelihood:
             "memory": memory,
             "mask": mask,
             "source": ids,
-            "given": pad([[CLS, *one[:-1]] for one in targets]),
-            "wanted": pad(targets),
+            # In eights, as `stack` does: a number must not depend on the length of its neighbours.
+            "given": pad([[CLS, *one[:-1]] for one in targets], multiple=8),
+            "wanted": pad(targets, multiple=8),
         }
         logs: Matrix = self.models.run(self.settings["graph"], feeds)[0]
         return logs
