@@ -28,7 +28,7 @@ from medassay.training.ner import char_spans, evaluate_ner, gold_spans, span_f1,
 from medassay.training.paper import split_tenth, train_ner_paper, train_re_paper
 from medassay.training.relations import mark, predict_relations, train_re
 
-TRAINED = ("ner", "re", "align", "expert", "quality", "nli")
+TRAINED = ("ner", "re", "align", "expert", "quality", "nli", "likelihood")
 SHARED = 3
 BASE_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
@@ -46,9 +46,9 @@ def train_role(
     """Train `role` on `data` from `base`, write the model to `out` and return its held-out figures.
 
     `data` is annotation in any form that `read_annotation` knows (ner, re), a JSONL of concepts (align)
-    or a CSV of scored pairs (expert), of `reference, candidate, quality` (quality) or of `premise, hypothesis,
-    label` (nli). `general` is a text file, a line a text, on which align keeps the
-    base's sense of similarity; without it the concepts' own names serve.
+    or a CSV of scored pairs (expert), of `reference, candidate, quality` (quality), of `premise, hypothesis,
+    label` (nli) or of `source, target` and where known `wrong` (likelihood). `general` is a text file, a line
+    a text, on which align keeps the base's sense of similarity; without it the concepts' own names serve.
     """
     if role not in TRAINED:
         raise UnknownName(f"no recipe for the role '{role}'{nearest(role, TRAINED) or '.'} Roles: {', '.join(TRAINED)}")
@@ -73,6 +73,11 @@ def train_role(
 
         plan = Schedule(epochs=epochs or 5, rate=2e-4, average=0.999, seed=seed)
         return (train_quality if role == "quality" else train_nli)(data, base, out, plan)
+    if role == "likelihood":
+        from medassay.training.likelihood_role import train_likelihood_role
+
+        plan = Schedule(epochs=1, rate=3e-4, head_rate=8e-4, average=0.998, seed=seed)
+        return train_likelihood_role(data, base, out, plan, SHARED, epochs or 20)
     if role == "expert":
         plan = Schedule(epochs=epochs or 5, rate=1.2e-4, head_rate=5e-4, seed=seed)
         return _expert(read_pairs(data), base, out, plan)

@@ -96,15 +96,16 @@ def quantise(weights: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8],
 def store_int8(model: onnx.ModelProto) -> onnx.ModelProto:
     """Replace every large float32 initialiser by int8 + scale + DequantizeLinear."""
     graph = model.graph
-    gathered = {node.input[0] for node in graph.node if node.op_type == "Gather"}
+    rowwise = {node.input[0] for node in graph.node if node.op_type == "Gather"}
+    rowwise |= {node.input[1] for node in graph.node if node.op_type == "Gemm" and _turned(node)}
     kept, added, nodes = [], [], []
     for tensor in graph.initializer:
         values = numpy_helper.to_array(tensor)
         if values.dtype != np.float32 or values.ndim < 2 or values.size < SMALLEST:
             kept.append(tensor)
             continue
-        # Tables are read by row; a matrix product x·W has its output channels in the last axis.
-        axis = 0 if tensor.name in gathered else values.ndim - 1
+        # Tables are read by row; a matrix product x·W has its output channels in the last axis, x·Wᵀ in the first.
+        axis = 0 if tensor.name in rowwise else values.ndim - 1
         whole, scale = quantise(values, axis)
         name = tensor.name
         zero = np.zeros(scale.shape, np.int8)
@@ -122,6 +123,11 @@ def store_int8(model: onnx.ModelProto) -> onnx.ModelProto:
     graph.node.extend(nodes + rest)
     onnx.checker.check_model(model)
     return model
+
+
+def _turned(node: onnx.NodeProto) -> bool:
+    """Whether a Gemm node multiplies by the transpose of its second input."""
+    return any(attribute.name == "transB" and attribute.i for attribute in node.attribute)
 
 
 def _graph(
