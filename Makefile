@@ -8,7 +8,7 @@ ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(ENOUGH)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: demo test lint setup readme bench papers clean
+.PHONY: demo test lint setup readme bench profile papers clean
 
 # The environment of a user: core only. Stamp files make repeated calls instant.
 $(VENV)/.core: pyproject.toml
@@ -41,8 +41,20 @@ test: lint
 readme: $(VENV)/.dev
 	@$(BIN)/python tests/test_readme.py
 
-bench: $(VENV)/.dev
-	$(BIN)/python -m benchmarks
+# The environment of the benchmarks: the peers too (torch, some 200 MB), apart from the developer's.
+.venv-bench/.ready: pyproject.toml
+	@echo "setting up .venv-bench with the peers (once, some minutes)"
+	@$(PYTHON) -m venv .venv-bench
+	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,serve,slides,bench]'
+	@touch $@
+
+# docs/benchmarks.md: all figures, or those of NAMES="lexical growth"; CASES=FILE.csv for HARE on your reports.
+bench: .venv-bench/.ready
+	BENCH_CASES=$(CASES) .venv-bench/bin/python -m benchmarks $(NAMES) --page docs/benchmarks.md
+
+# Where each metric spends its time; METRICS="hare rouge" for some.
+profile: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.profiling $(METRICS)
 
 # docs/papers.md: published tables beside ours, on the data in DATA.
 papers: $(VENV)/.dev

@@ -1,40 +1,80 @@
-"""`python -m benchmarks` runs all; `python -m benchmarks lexical startup` runs those named."""
+"""`python -m benchmarks` runs all; `python -m benchmarks lexical startup` runs those named.
+
+With `--page FILE.md` the figures are also kept beside that page (FILE.json) and the page is written anew from
+all that is kept there: a section says itself when, on what machine and at what load it was measured.
+"""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
 
-from benchmarks import bertscore, commands, engines, lexical, links, reading, resampling, server, slides
 from benchmarks.figures import Figure, machine, show
+from benchmarks.page import keep, write_page
 
-ALL: dict[str, tuple[str, Callable[[], Iterator[Figure]]]] = {
-    "startup": ("Start-up", commands.startup),
-    "lexical": (f"Lexical metrics, {lexical.PAIRS:,} pairs", lexical.run),
-    "bertscore": (f"BERTScore, {bertscore.SYSTEMS} systems a reference", bertscore.run),
-    "resampling": ("Bootstrap", resampling.run),
-    "reading": ("Reading reports: HARE with the embedded set", reading.run),
-    "links": ("Linking mentions to concepts", links.run),
-    "memory": ("Memory", commands.memory),
-    "slides": ("Whole slides", slides.run),
-    "engine-startup": ("Engines: start-up and overhead", engines.startup),
-    "engine-local": ("Engines: two cores against one", engines.local),
-    "engine-ray": ("Engines: Ray", engines.on_ray),
-    "server": (f"Score server, {server.CLIENTS} clients", server.run),
+ALL: dict[str, tuple[str, str]] = {
+    "startup": ("Start-up of the command", "commands:startup"),
+    "engine-startup": ("Start-up, and what workers add", "engines:startup"),
+    "lexical": ("Lexical metrics against rouge-score, sacrebleu and nltk", "lexical:run"),
+    "torchmetrics": ("Lexical metrics and BERTScore against torchmetrics", "peers:run"),
+    "bertscore": ("BERTScore against bert-score, four systems a reference", "bertscore:run"),
+    "resampling": ("Bootstrap", "resampling:run"),
+    "reading": ("Reading reports: HARE with the embedded set", "reading:run"),
+    "hare": ("HARE on the CPU against the published algorithm, same weights", "hare:run"),
+    "hare-gpu": ("HARE with an encoder of GatorTronS' size on one GPU", "hare_gpu:run"),
+    "links": ("Linking mentions to concepts", "links:run"),
+    "growth": ("How cost grows", "growth:run"),
+    "memory-growth": ("How memory grows", "growth:memory"),
+    "memory": ("Memory on a million pairs", "commands:memory"),
+    "slides": ("Whole slides", "slides:run"),
+    "grounding": ("Grounding on a whole slide", "grounding:run"),
+    "engine-local": ("Engines: two cores against one", "engines:local"),
+    "engine-ray": ("Engines: Ray", "engines:on_ray"),
+    "server": ("Score server", "server:run"),
 }
+"""Title, and the function that measures, by name."""
 
 
-def main(wanted: list[str]) -> int:
-    """Run and print; 2 where a name is unknown."""
-    unknown = [name for name in wanted if name not in ALL]
+def main(arguments: list[str]) -> int:
+    """Run and print; 2 where a name is unknown, 1 where a section could not be measured."""
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", help=", ".join(ALL))
+    parser.add_argument("--page", type=Path, help="keep the figures and write this page")
+    given = parser.parse_args(arguments)
+    unknown = [name for name in given.names if name not in ALL]
     if unknown:
         print(f"no benchmark '{unknown[0]}'; there are: {', '.join(ALL)}", file=sys.stderr)
         return 2
     print(machine())
-    for name in wanted or ALL:
-        title, run = ALL[name]
-        show(title, run())
-    return 0
+    failed = 0
+    for name in given.names or ALL:
+        title, place = ALL[name]
+        here = machine()
+        figures: list[Figure] = []
+        try:
+            show(title, _kept(_measure(place), figures))
+        except (RuntimeError, OSError, ValueError) as error:
+            print(f"  stopped: {error}", file=sys.stderr)
+            failed = 1
+        if given.page and figures:
+            keep(given.page.with_suffix(".json"), name, title, here, figures)
+            write_page(given.page, list(ALL))
+    return failed
+
+
+def _measure(place: str) -> Iterator[Figure]:
+    module, _, function = place.partition(":")
+    run: Callable[[], Iterator[Figure]] = getattr(import_module(f"benchmarks.{module}"), function)
+    return run()
+
+
+def _kept(figures: Iterator[Figure], into: list[Figure]) -> Iterator[Figure]:
+    for figure in figures:
+        into.append(figure)
+        yield figure
 
 
 if __name__ == "__main__":

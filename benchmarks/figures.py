@@ -9,8 +9,23 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+_NAMED = (
+    "medassay",
+    "numpy",
+    "onnxruntime",
+    "rapidfuzz",
+    "rouge-score",
+    "sacrebleu",
+    "nltk",
+    "bert-score",
+    "torchmetrics",
+    "torch",
+    "transformers",
+    "ray",
+)
 
 
 @dataclass(frozen=True)
@@ -56,12 +71,19 @@ def command(arguments: Sequence[str]) -> Process:
 
 def machine() -> str:
     """The machine and the versions that a figure holds for."""
-    names = ("medassay", "numpy", "rapidfuzz", "rouge-score", "sacrebleu", "nltk")
-    versions = ", ".join(f"{name} {version(name)}" for name in names)
+    versions = ", ".join(f"{name} {version(name)}" for name in _NAMED if _installed(name))
     return (
         f"{_processor()}, {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}; "
         f"Python {platform.python_version()}, {versions}"
     )
+
+
+def _installed(name: str) -> bool:
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _processor() -> str:

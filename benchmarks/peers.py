@@ -1,0 +1,100 @@
+"""ROUGE, BLEU, chrF and BERTScore against torchmetrics, as its functions are called on a list of texts.
+
+torchmetrics gives corpus means for most of these, so the comparison is of means. Its BERTScore runs the same
+weights as ours: the embedded trunk, written out as a transformers model.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from benchmarks.figures import Figure, seconds
+from benchmarks.texts import pairs
+from medassay.cases import Case
+from medassay.metrics.registry import load_metric, load_metrics
+from medassay.scores import Score
+
+PAIRS, WORDS = 1_000, 60
+EMBEDDED_PAIRS = 200
+
+
+def run() -> Iterator[Figure]:
+    """Seconds of both, their ratio, and the difference between the means."""
+    missing = [name for name in ("torchmetrics", "torch", "transformers", "onnx") if find_spec(name) is None]
+    if missing:
+        yield Figure("torchmetrics", f"not measured: {', '.join(missing)} not installed", "")
+        return
+    made = pairs(PAIRS, WORDS)
+    candidates, references = [c for c, _ in made], [r for _, r in made]
+    cases = [Case(str(i), c, (r,)) for i, (c, r) in enumerate(made)]
+    for what, request, peer, scale in _contests(candidates, references):
+        metrics = load_metrics(request)
+        got: list[float] = []
+        want: list[float] = []
+        ours = seconds(lambda: got.extend(_mean(metric.score(cases)) for metric in metrics))  # noqa: B023
+        theirs = seconds(lambda: want.extend(peer()))  # noqa: B023
+        worst = max(abs(a / scale - b) for a, b in zip(got, want))
+        yield Figure(
+            f"{what}, {PAIRS:,} pairs",
+            f"{ours:.2f} s, torchmetrics {theirs:.2f} s: {theirs / ours:.1f}×, means differ by {worst:.0e}",
+            "",
+        )
+    yield from _bertscore(candidates[:EMBEDDED_PAIRS], references[:EMBEDDED_PAIRS], cases[:EMBEDDED_PAIRS])
+
+
+def _contests(
+    candidates: list[str], references: list[str]
+) -> Iterator[tuple[str, str, Callable[[], list[float]], float]]:
+    from torchmetrics.functional.text import chrf_score, rouge_score, sacre_bleu_score
+
+    kinds = ("rouge1", "rouge2", "rougeL")
+
+    def rouge() -> list[float]:
+        found = rouge_score(candidates, references, rouge_keys=kinds)
+        return [float(found[f"{kind}_fmeasure"]) for kind in kinds]
+
+    def sentence_bleu() -> list[float]:
+        each = [float(sacre_bleu_score([c], [[r]])) for c, r in zip(candidates, references)]
+        return [sum(each) / len(each)]
+
+    def chrf() -> list[float]:
+        _, each = chrf_score(candidates, [[r] for r in references], n_word_order=0, return_sentence_level_score=True)
+        return [float(each.mean())]
+
+    yield "ROUGE-1, 2, L", ",".join(kinds), rouge, 1
+    yield "BLEU, sentence by sentence", "bleu", sentence_bleu, 100
+    yield "chrF", "chrf", chrf, 100
+
+
+def _bertscore(candidates: list[str], references: list[str], cases: list[Case]) -> Iterator[Figure]:
+    from torchmetrics.functional.text import bert_score
+
+    from benchmarks.bertscore import write_trunk
+
+    metric = load_metric("bertscore")
+    metric.score(cases[:4])
+    got: list[float] = []
+    want: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        layers = write_trunk(Path(folder))
+
+        def peer() -> None:
+            found = bert_score(candidates, references, model_name_or_path=folder, num_layers=layers, device="cpu")
+            want.append(float(found["f1"].mean()))
+
+        ours = seconds(lambda: got.append(_mean(metric.score(cases))))
+        theirs = seconds(peer)
+    yield Figure(
+        f"embedded BERTScore, {len(cases)} pairs",
+        f"{ours:.2f} s, torchmetrics {theirs:.2f} s, opening the model included: {theirs / ours:.1f}×, "
+        f"means differ by {abs(got[0] - want[0]):.0e}",
+        "",
+    )
+
+
+def _mean(scores: Sequence[Score]) -> float:
+    values = [score.value or 0.0 for score in scores]
+    return sum(values) / len(values)
