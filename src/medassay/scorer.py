@@ -111,7 +111,13 @@ class Scorer:
 
     def _begin(self, cases: Sequence[Case]) -> list[_Column]:
         """Hand each distinct content to the pool, in at least as many slices as there are workers."""
-        columns = [_Column.of(leaf, cases) for leaf in self.leaves]
+        shared: dict[frozenset[str], tuple[list[Case], list[int]]] = {}
+        columns = []
+        for leaf in self.leaves:
+            fields = leaf.needs | leaf.reads
+            if fields not in shared:
+                shared[fields] = _distinct(cases, sorted(fields))
+            columns.append(_Column(leaf, *shared[fields]))
         most = max((len(column.distinct) for column in columns), default=0)
         size = min([-(-most // max(1, self.workers)), *(leaf.keep_every for leaf in self.leaves)])
         for start in range(0, most, max(1, size)):
@@ -161,20 +167,22 @@ class _Column:
     places: list[int]
     slices: list[Future[Measured]] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, metric: Metric, cases: Sequence[Case]) -> _Column:
-        fields = metric.needs | metric.reads
-        firsts: dict[bytes, int] = {}
-        distinct: list[Case] = []
-        places = []
-        for case in cases:
-            digest = case.digest(fields)
-            if digest not in firsts:
-                firsts[digest] = len(distinct)
-                distinct.append(case)
-            places.append(firsts[digest])
-        return cls(metric, distinct, places)
-
     def scores(self) -> list[Score]:
         made = [score for one in self.slices for score in one.result().scores]
         return [made[place] for place in self.places]
+
+
+def _distinct(cases: Sequence[Case], fields: Sequence[str]) -> tuple[list[Case], list[int]]:
+    """The cases that differ in these fields, and for each case which of them it equals."""
+    firsts: dict[tuple[object, ...], int] = {}
+    distinct: list[Case] = []
+    places = []
+    for case in cases:
+        content = tuple(
+            case.references if name == "reference" else getattr(case, name, case.extra.get(name)) for name in fields
+        )
+        if content not in firsts:
+            firsts[content] = len(distinct)
+            distinct.append(case)
+        places.append(firsts[content])
+    return distinct, places

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from medassay.cases import Case, Row
+from medassay.engine import load_engine
 from medassay.engine.local import run, score_cases
 from medassay.engine.store import Store
-from medassay.errors import MedassayError
+from medassay.errors import MedassayError, UnknownName
 from medassay.metrics.base import Metric
 from medassay.scores import Score
 
@@ -82,3 +83,11 @@ def test_with_a_store_equal_texts_are_measured_once_and_in_equal_slices(tmp_path
         store.put(again, [Case("", text) for text in "1234"], [Score(float(text)) for text in "1234"])
         list(run(rows(texts), [again], store, batch=100))
     assert again.batches == metric.batches[1:]
+
+
+def test_engines_by_name() -> None:
+    assert load_engine("local").name == "local"
+    with pytest.raises(UnknownName, match=r"no engine 'rya'; did you mean 'ray'\?"):
+        load_engine("rya")
+    with pytest.raises(MedassayError, match="add --engine ray"):
+        load_engine("local", address="somewhere:6379")
