@@ -8,19 +8,23 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from benchmarks.figures import Figure
+from benchmarks.reading import write_reports
 from benchmarks.texts import pairs
+from medassay.cases import read_cases
 from medassay.cores import cores
 from medassay.metrics.registry import DEFAULT
 from medassay.scorer import Scorer
 
 CLIENTS = 32
-_WORK = ((",".join(DEFAULT), 12_800, 60, 16), ("hare", 512, 60, 8))
-"""Metrics, cases in all, words a text, cases a request."""
+_WORK = ((",".join(DEFAULT), 12_800, 60, 16), ("hare", 512, 0, 8))
+"""Metrics, cases in all, words a text (0: reports put together from the examples), cases a request."""
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -28,7 +32,7 @@ Pairs = Sequence[tuple[str, str]]
 def run() -> Iterator[Figure]:
     """Cases a second, and errors."""
     for metrics, number, words, size in _WORK:
-        made = pairs(number, words)
+        made = pairs(number, words) if words else _reports(number)
         whole = _batch(metrics, made)
         served, errors = _served(metrics, made, size)
         share = served / whole
@@ -39,6 +43,14 @@ def run() -> Iterator[Figure]:
             "80 %, none",
             share >= 0.8 and errors == 0,
         )
+
+
+def _reports(number: int) -> Pairs:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "reports.csv"
+        write_reports(path, number)
+        cases = [row.case for row in read_cases(path) if row.case is not None]
+    return [(case.candidate, case.references[0]) for case in cases]
 
 
 def _batch(metrics: str, made: Pairs) -> float:
