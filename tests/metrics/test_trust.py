@@ -193,3 +193,10 @@ def test_a_dimension_is_measured_once_though_asked_for_twice() -> None:
     result = score_cases([case(g=1.0, l=0.5, s=1.0)], [*metric.members, metric])
     assert Counted.count == 1
     assert result["trust"][0].parts["logic"] == result["logic"][0].value == 0.5
+
+
+def test_a_contradiction_never_deploys_unless_the_policy_says_so() -> None:
+    scores = [Score(1.0), Score(0.9, parts={"contradictions": 1.0}), Score(1.0)]
+    score = Trust(three()).one(scores)
+    assert score.labels["route"] == "review" and "contradicts itself" in score.labels["route.why"]
+    assert Trust(three(), policy=Policy(contradictions="deploy")).one(scores).labels["route"] == "deploy"

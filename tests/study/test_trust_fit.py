@@ -20,7 +20,7 @@ def world(n: int, seed: int = 0, per_cluster: int = 1) -> Labelled:
     grounding = np.clip(0.5 * quality + 0.5 * random.random(n), 0, 1)
     dimensions = np.stack([grounding, logic, random.random(n)], axis=1)
     human = np.round(5 * quality)
-    return Labelled(dimensions, human, (human < 1).astype(float), np.arange(n) // per_cluster)
+    return Labelled(dimensions, human, (human < 1).astype(float), np.arange(n) // per_cluster, np.zeros(n, bool))
 
 
 def test_the_grid_sums_to_one() -> None:
@@ -105,4 +105,16 @@ def test_wrong_settings_are_told() -> None:
     with pytest.raises(InputError, match="risk"):
         fit(world(100), name="made", label="x", risk=0.0)
     with pytest.raises(InputError, match="nothing to calibrate on"):
-        fit(Labelled(np.full((3, 3), np.nan), np.ones(3), np.zeros(3), np.arange(3)), name="made", label="x")
+        fit(
+            Labelled(np.full((3, 3), np.nan), np.ones(3), np.zeros(3), np.arange(3), np.zeros(3, bool)),
+            name="made",
+            label="x",
+        )
+
+
+def test_reports_that_contradict_themselves_set_no_threshold() -> None:
+    data = world(400)
+    data.barred[:] = data.bad > 0.5
+    found = fit(data, name="made", label="x", weights=[0.4, 0.3, 0.3], risk=0.05)
+    assert found.policy.calibration["observed"] == 0.0
+    assert found.policy.calibration["coverage"] == pytest.approx(1 - data.bad.mean())

@@ -74,7 +74,7 @@ def scores(rows: Sequence[tuple[str, str, str, float, float, float]]) -> Scores:
     values = dict(zip(("grounding", "logic", "stability"), dimensions.T))
     values["trust"] = dimensions @ np.array([0.4, 0.3, 0.3])
     system, dataset, level = ([row[k] for row in rows] for k in range(3))
-    return Scores(values, system, dataset, level, np.arange(len(rows)))
+    return Scores(values, system, dataset, level, np.arange(len(rows)), np.zeros(len(rows), bool))
 
 
 def test_the_benchmark_by_hand() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from medassay.errors import InputError
 from medassay.metrics.subject import Prompts, Subject
 from medassay.metrics.trust import ROUTE
 from medassay.outputs import ScoresWriter
+from medassay.scores import Score
 from medassay.slides.perturb import locate
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class TrustJob(Job):
                 continue
             route = next((s.labels[ROUTE] for s in scored.scores.values() if ROUTE in s.labels), "none")
             self.routes[route] += 1
-            for trouble in troubles(case):
+            for trouble in troubles(case, scored.scores):
                 problems.append(f"{scored.row.place}: {trouble}")
                 if page is not None:
                     page.problem(problems[-1])
@@ -194,11 +195,14 @@ class TrustJob(Job):
         return said
 
 
-def troubles(case: Case) -> list[str]:
+def troubles(case: Case, scores: Mapping[str, Score] | None = None) -> list[str]:
     """What is wrong with a row that has a case all the same: its image, or reports that failed."""
     found = []
+    unseen = next((s.unscored for name, s in (scores or {}).items() if name.startswith("grounding")), None) or ""
     if case.has("image") and not Path(str(case.image)).is_file():
         found.append(f"column 'image': no such file {case.image}")
+    elif case.has("image") and unseen.startswith(str(case.image)):
+        found.append(f"column 'image': {unseen}")
     for column in ("candidate", "candidate_stain", "candidate_attack"):
         reason = case.extra.get(f"{column}_error")
         if reason and not (found and "column 'image'" in str(reason)):

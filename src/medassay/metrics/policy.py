@@ -39,7 +39,8 @@ class Policy:
     weights: of the dimensions, sum 1; a dimension of weight 0 is not part of trust.
     deploy: trust from which a whole score deploys; None: nothing deploys. reject: trust below which a report
     is rejected; None: nothing is. floors: what each dimension must reach before a report deploys.
-    partial: what happens to a partial score that would deploy. calibration: data, n, risk and bound where
+    partial: what happens to a partial score that would deploy; contradictions: to a report in which logic found
+    one, since many sound statements can outweigh it in the mean. calibration: data, n, risk and bound where
     the thresholds were set from labels; empty where they are defaults.
     """
 
@@ -49,6 +50,7 @@ class Policy:
     reject: float | None = REJECT
     floors: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(DIMENSIONS, FLOOR))
     partial: Literal["review", "deploy"] = "review"
+    contradictions: Literal["review", "deploy"] = "review"
     calibration: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -61,8 +63,9 @@ class Policy:
                 f"policy '{self.name}': rejects below {self.reject:g} but deploys from {self.deploy:g}; "
                 "the first must not be above the second"
             )
-        if self.partial not in ("review", "deploy"):
-            raise MedassayError(f"policy '{self.name}': partial is '{self.partial}'; use review or deploy")
+        for what, way in (("partial", self.partial), ("contradictions", self.contradictions)):
+            if way not in ("review", "deploy"):
+                raise MedassayError(f"policy '{self.name}': {what} is '{way}'; use review or deploy")
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -72,13 +75,17 @@ class Policy:
     @property
     def digest(self) -> str:
         """A short hash of what decides: two policies that route alike share it."""
-        made = json.dumps([dict(self.weights), self.deploy, self.reject, dict(self.floors), self.partial])
+        ways = [self.partial, self.contradictions]
+        made = json.dumps([dict(self.weights), self.deploy, self.reject, dict(self.floors), *ways])
         return hashlib.sha256(made.encode()).hexdigest()[:8]
 
-    def route(self, trust: float | None, dimensions: Mapping[str, float], partial: str) -> tuple[Route, str]:
+    def route(
+        self, trust: float | None, dimensions: Mapping[str, float], partial: str, contradictions: int = 0
+    ) -> tuple[Route, str]:
         """Where a report goes, and why in a few words.
 
         trust: None where nothing was assessed. dimensions: those that were. partial: what is missing, or "".
+        contradictions: how many logic quotes.
         """
         if trust is None:
             return "review", "nothing could be assessed"
@@ -91,6 +98,8 @@ class Policy:
         low = [name for name in self.used if name in dimensions and dimensions[name] < self.floors.get(name, 0.0)]
         if low:
             return "review", f"{low[0]} {dimensions[low[0]]:.3f} is below its floor {self.floors[low[0]]:g}"
+        if contradictions and self.contradictions == "review" and "logic" in self.used:
+            return "review", f"the report contradicts itself ({contradictions} found)"
         if partial and self.partial == "review":
             return "review", f"trust is partial ({partial})"
         return "deploy", f"trust {trust:.3f} reaches {self.deploy:g}"
@@ -106,6 +115,7 @@ class Policy:
             "reject": self.reject,
             "floors": dict(self.floors),
             "partial": self.partial,
+            "contradictions": self.contradictions,
             "calibration": dict(self.calibration),
         }
         return json.dumps(record, ensure_ascii=False, indent=1) + "\n"
@@ -168,6 +178,7 @@ def read_policy(path: Path) -> Policy:
             reject=record["reject"],
             floors={name: float(value) for name, value in dict(record.get("floors") or {}).items()},
             partial=record.get("partial", "review"),
+            contradictions=record.get("contradictions", "review"),
             calibration=dict(record.get("calibration") or {}),
         )
     except (KeyError, TypeError, ValueError) as error:

@@ -74,6 +74,7 @@ class Trust(Metric):
         """Trust of one case from the scores of its members."""
         assessed: dict[str, float] = {}
         missing: dict[str, str] = {}
+        against = 0
         for member, score in zip(self.members, scores):
             name = member.name.partition("(")[0]
             if score.value is None:
@@ -81,6 +82,7 @@ class Trust(Metric):
                 continue
             # Trust is a weighted mean of shares: a cosine below 0 grounds nothing.
             assessed[name] = min(max(score.value, 0.0), 1.0)
+            against += int(score.parts.get("contradictions", 0))
             if "partial" in score.evidence:
                 missing[f"{name} in part"] = str(score.evidence["partial"])
         weights = {name: self.policy.weights[name] for name in assessed}
@@ -93,7 +95,7 @@ class Trust(Metric):
                 return Score.none("empty candidate", {f"{ROUTE}.unscored": "empty candidate"})
             return Score.none(partial or "no dimension of weight was assessed", self._labels(None, assessed, partial))
         value = math.fsum(weights[name] * assessed[name] for name in assessed) / total
-        labels = self._labels(value, assessed, partial)
+        labels = self._labels(value, assessed, partial, against)
         evidence: dict[str, Any] = {
             "trust": {
                 "route": labels[ROUTE],
@@ -105,8 +107,10 @@ class Trust(Metric):
         }
         return Score(value, parts={**assessed, "weight": total}, evidence=evidence, labels=labels)
 
-    def _labels(self, value: float | None, assessed: Mapping[str, float], partial: str) -> dict[str, str]:
-        route, why = self.policy.route(value, assessed, partial)
+    def _labels(
+        self, value: float | None, assessed: Mapping[str, float], partial: str, contradictions: int = 0
+    ) -> dict[str, str]:
+        route, why = self.policy.route(value, assessed, partial, contradictions)
         labels = {ROUTE: route, f"{ROUTE}.why": why}
         return {PARTIAL: partial, **labels} if partial else labels
 

@@ -27,6 +27,8 @@ _SHORT = 4
 _WORD = re.compile(r"[^\W\d_]{6,}")
 _TYPO_SHARE = 0.05
 _CLAUSE = re.compile(r"[;,]\s+")
+_TWICE_DENIED = re.compile(r"\bno\b[^.;\n]*\b(?:not|absent)\b", re.I)
+"""`No tumor is not seen` is no clear denial of `no tumor is seen`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,8 @@ def _one_place(text: str, kind: str, random: np.random.Generator) -> str | NotMa
     edits = _edits(text, kind, random)
     for i in random.permutation(len(edits)):
         made = _applied(text, edits[i], str(random.choice(edits[i].instead)))
-        if " ".join(made.split()) != " ".join(text.split()):
+        twice = len(_TWICE_DENIED.findall(made)) > len(_TWICE_DENIED.findall(text))
+        if " ".join(made.split()) != " ".join(text.split()) and not twice:
             return made
     return NotMade(f"no word that a rule for {kind} knows")
 

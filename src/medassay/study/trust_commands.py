@@ -61,7 +61,7 @@ def calibrate(
     bad = np.where(np.isfinite(people), (people < good_at).astype(float), np.nan)
     given = parse_weights(weights) if weights else None
     made = fit(
-        Labelled(found.dimensions, people, bad, found.clusters),
+        Labelled(found.dimensions, people, bad, found.clusters, found.barred),
         name=", ".join(path.name for path in scores),
         label=f"{human} below {good_at:g} is bad",
         weights=[given[name] for name in DIMENSIONS] if given else None,

@@ -47,20 +47,23 @@ class Labelled:
     """Reports with what the dimensions and people say of them.
 
     dimensions: [n, 3], NaN where not assessed. human: people's score. bad: 1 where people call the report
-    unacceptable. clusters: which reports belong together (one slide, several models).
+    unacceptable. clusters: which reports belong together (one slide, several models). barred: reports that do not
+    deploy whatever their trust, since logic found a contradiction in them.
     """
 
     dimensions: Floats
     human: Floats
     bad: Floats
     clusters: Ints
+    barred: Mask
 
     def __len__(self) -> int:
         return len(self.bad)
 
     def of(self, keep: Mask) -> Labelled:
         """The reports where `keep` holds."""
-        return Labelled(self.dimensions[keep], self.human[keep], self.bad[keep], self.clusters[keep])
+        kept = (self.dimensions[keep], self.human[keep], self.bad[keep], self.clusters[keep], self.barred[keep])
+        return Labelled(*kept)
 
     def whole(self, weights: Sequence[float]) -> Labelled:
         """The reports of which every dimension of weight was assessed."""
@@ -157,7 +160,8 @@ def fit(
     figures["spearman"] = agreement(used, chosen)
     points = curve(values, used.bad, used.clusters, resamples=resamples, seed=seed)
     alone = one_each(used.clusters, seed)
-    deploy = deploy_threshold(values[alone], used.bad[alone], risk, confidence)
+    free = alone & ~used.barred
+    deploy = deploy_threshold(values[free], used.bad[free], risk, confidence)
     reject = reject_threshold(values[alone], used.bad[alone], precision, confidence)
     _say(notes, int(alone.sum()), deploy is None, reject is None, risk, precision, confidence)
     basis: dict[str, Any] = {"data": name, "label": label, "n": len(used), "errors": int(used.bad.sum())}
@@ -167,7 +171,7 @@ def fit(
     high = low = None
     if deploy is not None:
         high = deploy.point.threshold
-        through = values >= high
+        through = (values >= high) & ~used.barred
         observed = {"coverage": float(through.mean()), "observed": float(used.bad[through].mean())}
         basis |= {**observed, "bound": round(deploy.bound, 5)}
     if reject is not None:

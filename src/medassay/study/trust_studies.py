@@ -19,17 +19,20 @@ from medassay.metrics.policy import DIMENSIONS
 from medassay.study.correlation import bootstrap, interval, spearman
 from medassay.study.resampling import Floats, Ints, bootstrap_sums
 from medassay.study.scorefile import ScoreTable
-from medassay.study.trust_fit import trust_of
+from medassay.study.trust_fit import Mask, trust_of
 from medassay.study.trust_table import Cell, Estimate, Table
 
 SHOWN = (*DIMENSIONS, "trust")
+FOUND = "logic.contradictions"
+"""The column that counts the contradictions of a report."""
 
 
 @dataclass(frozen=True)
 class Scores:
     """Trust scores of one or several files, row by row.
 
-    values: by metric, NaN where unscored. system, dataset, level: names, `""` where there is none.
+    values: by metric, NaN where unscored. barred: reports in which logic found a contradiction. system, dataset,
+    level: names, `""` where there is none.
     """
 
     values: dict[str, Floats]
@@ -37,6 +40,7 @@ class Scores:
     dataset: list[str]
     level: list[str]
     clusters: Ints
+    barred: Mask
 
     def __len__(self) -> int:
         return len(self.system)
@@ -76,7 +80,13 @@ def gather(
         )
     _, clusters = np.unique(np.array(names["cluster"]), return_inverse=True)
     joined = {name: np.concatenate(parts) for name, parts in values.items()}
-    return Scores(joined, names["system"], names["dataset"], names["level"], clusters.astype(np.int64))
+    barred = np.concatenate(
+        [
+            np.nan_to_num(table.numbers(FOUND)) > 0 if FOUND in table.columns else np.zeros(len(table), bool)
+            for _, table in tables
+        ]
+    )
+    return Scores(joined, names["system"], names["dataset"], names["level"], clusters.astype(np.int64), barred)
 
 
 def cells(table: ScoreTable, column: str) -> list[str]:
