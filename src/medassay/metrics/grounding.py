@@ -21,6 +21,8 @@ from medassay.scores import Score
 if TYPE_CHECKING:
     from medassay.slides.views import Views
 
+RIVALS = 9
+"""Phrases of the bank that stand beside an entity in its line-up of ten."""
 BEST = 3
 """Patches kept as evidence for each entity."""
 MAP_CELLS = 1024
@@ -35,10 +37,9 @@ class Grounding(Metric):
     Entities of the candidate that are stated as present and that an image model can see (a diagnosis, finding or
     site in its vocabulary) are embedded as t_j, the image's patches as v_i. Part `raw` is S_g as published, the
     mean over entities of max_i v_i·t_j (−1 to 1; its level depends on the encoder). The value is the calibrated
-    form, 0 to 1: each entity's best similarity is put among those that the phrases of a fixed bank reach on the
-    same patches; the share of phrases it exceeds (0.5 for an entity drawn at random) is averaged over entities and
-    chance is taken off: max(0, 2 · mean share − 1). 0 means that the report fits no better than a shuffled one, 1
-    that no phrase fits better than its entities.
+    form, 0 to 1: how sure each entity would win a line-up against nine phrases drawn from a fixed bank, by its best
+    similarity on the same patches; the mean over entities. An entity drawn at random has 0.1, and so has a shuffled
+    report on average; 1 means that no phrase of the bank fits better.
 
     Absent and possible entities, markers, grades, margins, sizes and whatever lies outside the model's vocabulary
     are not assessed and say why. A case without an assessable entity, without tissue or with an unreadable image
@@ -53,7 +54,7 @@ class Grounding(Metric):
         {"image": path, "width": pixels, "height": pixels, "patches": how many were looked at,
          "warning": why it may not be histology (only where there is a doubt),
          "groundings": [{"start", "end", "text", "type", "assertion", "assessable": true,
-                         "similarity": max_i v_i·t_j, "calibrated": share of phrases that fit less well, 0–1,
+                         "similarity": max_i v_i·t_j, "calibrated": its chance in the line-up, 0–1,
                          "patches": [{"x", "y", "width", "height", "similarity"}, … the best 3]},
                         {"start", "end", "text", "type", "assertion", "assessable": false, "why": reason}],
          "map": [[x, y, width, height, 0–1], …]}
@@ -91,7 +92,14 @@ class Grounding(Metric):
     def settings(self) -> Mapping[str, object]:
         look = "windows" if self.windows else "patches"
         stated = {} if self.mpp is None else {"mpp": self.mpp}
-        return {"models": self.model.name, "look": look, "budget": self.budget, "seed": self.seed, **stated}
+        return {
+            "models": self.model.name,
+            "rivals": RIVALS,
+            "look": look,
+            "budget": self.budget,
+            "seed": self.seed,
+            **stated,
+        }
 
     def measure(self, cases: Sequence[Case]) -> list[Score]:
         from medassay.language.checks import problem
@@ -131,8 +139,7 @@ class Grounding(Metric):
             "assessed": float(len(counted)),
             "entities": float(len(groundings)),
         }
-        shares = np.array([item["calibrated"] for item in counted])
-        return Score(above_chance(shares), parts=parts, evidence=evidence)
+        return Score(float(np.mean([item["calibrated"] for item in counted])), parts=parts, evidence=evidence)
 
     def _entities(self, report: Report) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """A record for each entity, and those records that the image is asked about: seen or denied."""
@@ -214,30 +221,29 @@ def ground(records: Sequence[dict[str, Any]], phrases: Phrases, bank: Phrases, v
 
 
 def calibrate(best: Matrix, phrases: Phrases, others: Matrix, bank: Phrases) -> Matrix:
-    """Share (0–1) of the bank's phrases that fit these patches less well; ties count half.
+    """Chance (0–1) that each phrase fits these patches better than `RIVALS` phrases of the bank; ties count half.
 
     best, others: highest similarity over the patches of each phrase and of each phrase of the bank. Both are
     first put on one scale by what the phrase reaches on images at large, since some phrases are close to all.
 
     >>> one = Phrases(np.ones((1, 1)), np.zeros(1), np.ones(1), np.ones(1))
     >>> four = Phrases(np.ones((4, 1)), np.zeros(4), np.ones(4), np.ones(4))
-    >>> calibrate(np.array([0.3]), one, np.array([0.1, 0.2, 0.3, 0.4]), four).tolist()
-    [0.625]
+    >>> calibrate(np.array([0.5]), one, np.array([0.1, 0.2, 0.3, 0.4]), four).tolist()
+    [1.0]
     """
     scaled = np.sort((others - bank.mean) / bank.spread)
     wanted = (best - phrases.mean) / phrases.spread
     low, high = np.searchsorted(scaled, wanted, "left"), np.searchsorted(scaled, wanted, "right")
-    share: Matrix = ((low + high) / (2 * len(scaled))).astype(np.float32)
-    return share
+    return win_line_up((low + high) / (2 * len(scaled)))
 
 
-def above_chance(shares: Any) -> float:
-    """Mean share of phrases that a report's entities exceed, less what a shuffled report has: 0 to 1.
+def win_line_up(shares: Any) -> Matrix:
+    """From the share of phrases that one exceeds to its chance against `RIVALS` of them drawn at random.
 
-    >>> above_chance(np.array([1.0, 0.9])), above_chance(np.array([0.3, 0.6]))
-    (0.9, 0.0)
+    >>> [round(float(x), 2) for x in win_line_up(np.array([0.5, 0.9, 0.99, 1.0]))]
+    [0.0, 0.39, 0.91, 1.0]
     """
-    return round(max(0.0, 2.0 * float(np.mean(shares)) - 1.0), 6)
+    return np.asarray(np.asarray(shares, np.float64) ** RIVALS, np.float32)
 
 
 def heat_map(views: Views, vectors: Matrix) -> list[list[float]]:

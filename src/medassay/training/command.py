@@ -28,7 +28,7 @@ from medassay.training.ner import char_spans, evaluate_ner, gold_spans, span_f1,
 from medassay.training.paper import split_tenth, train_ner_paper, train_re_paper
 from medassay.training.relations import mark, predict_relations, train_re
 
-TRAINED = ("ner", "re", "align", "expert", "quality", "nli", "likelihood")
+TRAINED = ("ner", "re", "align", "expert", "quality", "nli", "likelihood", "image")
 SHARED = 3
 BASE_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
@@ -60,6 +60,10 @@ def train_role(
     if preset != "embedded":
         close = nearest(preset, ("embedded", "paper")) or "."
         raise UnknownName(f"no preset '{preset}'{close} Presets: embedded, paper")
+    if role == "image":
+        from medassay.training.image_export import train_image
+
+        return train_image(data, Path(base), out, seed)
     absent = [name for name in BASE_FILES if not (Path(base) / name).is_file()]
     if absent:
         raise ModelError(f"{base}: {absent[0]} is missing; --base is a BERT folder with {', '.join(BASE_FILES)}")

@@ -98,13 +98,15 @@ def store_int8(model: onnx.ModelProto) -> onnx.ModelProto:
     graph = model.graph
     rowwise = {node.input[0] for node in graph.node if node.op_type == "Gather"}
     rowwise |= {node.input[1] for node in graph.node if node.op_type == "Gemm" and _turned(node)}
+    rowwise |= {node.input[1] for node in graph.node if node.op_type == "Conv"}
     kept, added, nodes = [], [], []
     for tensor in graph.initializer:
         values = numpy_helper.to_array(tensor)
         if values.dtype != np.float32 or values.ndim < 2 or values.size < SMALLEST:
             kept.append(tensor)
             continue
-        # Tables are read by row; a matrix product x·W has its output channels in the last axis, x·Wᵀ in the first.
+        # Tables are read by row; a matrix product x·W has its output channels in the last axis, x·Wᵀ and
+        # convolutions in the first.
         axis = 0 if tensor.name in rowwise else values.ndim - 1
         whole, scale = quantise(values, axis)
         name = tensor.name
@@ -237,6 +239,21 @@ def export_likelihood(model: LikelihoodModel, folder: Path) -> None:
     _graph(model.writer, example, inputs, {"logs": target}, folder / "likelihood.onnx")
 
 
+def export_image(model: nn.Module, side: int, folder: Path) -> None:
+    """image.onnx: pixels [rows, side, side, 3] (bytes) → vectors [rows, size], unit length."""
+    rows = {0: "rows"}
+    pixels = torch.zeros(2, side, side, 3, dtype=torch.uint8)
+    _graph(model, (pixels,), {"pixels": rows}, {"vectors": rows}, folder / "image.onnx")
+
+
+def export_image_text(model: nn.Module, size: int, folder: Path) -> None:
+    """image_text.onnx: embedding [rows, encoder's size] → vectors and their standing; the vocabulary's, always."""
+    rows: dict[int, str] = {0: "rows"}
+    asked = dict.fromkeys(("vectors", "mean", "spread", "coverage", "nearest"), rows)
+    fixed: dict[str, dict[int, str]] = {name: {} for name in ("bank_vectors", "bank_mean", "bank_spread")}
+    _graph(model, (torch.randn(2, size),), {"embedding": rows}, {**asked, **fixed}, folder / "image_text.onnx")
+
+
 def write_tokenizer(source: Path, folder: Path) -> None:
     """tokenizer.json without truncation or padding: windows are the runtime's business."""
     content: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
@@ -248,7 +265,7 @@ def write_tokenizer(source: Path, folder: Path) -> None:
 def write_manifest(folder: Path, name: str, roles: Mapping[str, Any], origin: Mapping[str, str]) -> None:
     """manifest.json: what each file is (hash, bytes, licence, source) and what each role needs."""
     files = []
-    for path in sorted([*folder.glob("*.onnx"), folder / "tokenizer.json"]):
+    for path in sorted([*folder.glob("*.onnx"), *folder.glob("*.tsv"), *folder.glob("tokenizer.json")]):
         content = path.read_bytes()
         files.append(
             {"name": path.name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), **origin}

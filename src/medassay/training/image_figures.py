@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from medassay.metrics.grounding import above_chance
+from medassay.metrics.grounding import win_line_up
 from medassay.training.annotation import folds_by_group
 from medassay.training.histology import Sample, words
 from medassay.training.image import Floats, Maps, fit, unit
@@ -99,8 +99,8 @@ def _reports(maps: Maps, images: Floats, samples: Sequence[Sample], vectors: Map
         far = [j for j in random.permutation(at).tolist() if samples[j].organ != samples[i].organ][:8]
         own = _calibrated(maps, samples[i], images[i], scaled[:, i], vectors)
         other = [_calibrated(maps, samples[j], images[i], scaled[:, i], vectors) for j in far]
-        true.append(above_chance(own))
-        false += [above_chance(one) for one in other]
+        true.append(own.mean())
+        false += [one.mean() for one in other]
         single.append(own)
         shuffled += other
         high.append(maps.texts(np.stack([vectors[p] for p in samples[i].phrases])) @ images[i])
@@ -128,7 +128,7 @@ def _calibrated(
     maps: Maps, sample: Sample, image: Floats, scaled: Floats, vectors: Mapping[str, Floats]
 ) -> NDArray[np.float64]:
     standing = _standing(maps, maps.texts(np.stack([vectors[p] for p in sample.phrases])), image[None])[:, 0]
-    return np.asarray(np.searchsorted(scaled, standing) / len(scaled), np.float64)
+    return np.asarray(win_line_up(np.searchsorted(scaled, standing) / len(scaled)), np.float64)
 
 
 def _zero_shot(
