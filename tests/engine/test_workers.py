@@ -209,6 +209,16 @@ def test_places() -> None:
     assert [metric.name for metric in leaves([rouge, ensemble, rouge])] == ["rouge1", "bleu", "chrf"]
     assert place(rouge) == place(part) == "cores"
     assert place(Waiting()) == "network"
+    onnx, torch = Deadly(), Deadly()
+    onnx.models, torch.models = "embedded", "paper"  # type: ignore[attr-defined]
+    assert (place(onnx), place(torch)) == ("cores", "device")
+
+
+def test_workers_that_cannot_be_forked_are_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medassay.engine.workers.START", "spawn")
+    cases = [Case(str(i), "no tumor " + "x" * i, ("no tumor seen",), row=i) for i in range(4)]
+    one, two = (score_cases(cases, load_metrics("rouge1,bertscore"), workers=workers) for workers in (0, 1))
+    assert all(list(one[name]) == list(two[name]) for name in one.scores)
 
 
 def test_a_number_of_workers_below_none_is_refused() -> None:
