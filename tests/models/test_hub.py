@@ -192,11 +192,13 @@ def test_incompatible_and_distant_pairs_are_never_asked(tiny: Tiny, monkeypatch:
 def test_equal_questions_are_asked_once(tiny: Tiny) -> None:
     model = load_hub("re", str(tiny("BertForSequenceClassification", ["NO_REL", "Relation"])))
     rows: list[int] = []
-    run = model.network.run
-    model.network.run = lambda some, sides=None: (rows.append(len(some)), run(some, sides))[1]
+    rows_of = model.network.rows_of
+    model.network.rows_of = lambda texts: (rows.append(len(texts)), rows_of(texts))[1]
     first, second = model.read([TEXT, TEXT], [SPANS[:2], SPANS[:2]])
     assert first == second
     assert rows == [2]  # one pair, in both orders
+    assert model.read([TEXT], [SPANS[:2]]) == [first]
+    assert rows == [2, 0]  # a later call of the same run asks nothing again
 
 
 def test_half_precision_answers_are_close(tiny: Tiny, dictionary: Dictionary) -> None:

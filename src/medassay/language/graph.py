@@ -16,7 +16,9 @@ from medassay.models import load
 from medassay.models.base import Reading, Span
 
 READ_AT_ONCE = 64
-"""Texts read together: enough to fill batches, few enough that entity and relation pass share states."""
+"""Texts read together: enough to fill batches, few enough that entity and relation pass share states.
+
+A model that has no states to share says itself how many it takes (`at_once`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,9 @@ def read_reports(texts: Sequence[str], models: str = "embedded") -> list[Report]
     distinct = list(dict.fromkeys(texts))
     ner, relations = load("ner", models), load("re", models)
     read: dict[str, Report] = {}
-    for start in range(0, len(distinct), READ_AT_ONCE):
-        some = distinct[start : start + READ_AT_ONCE]
+    step = int(getattr(ner, "at_once", READ_AT_ONCE))
+    for start in range(0, len(distinct), step):
+        some = distinct[start : start + step]
         spans = ner.spans(some)
         for text, found, reading in zip(some, spans, relations.read(some, spans)):
             read[text] = _report(text, found, reading)

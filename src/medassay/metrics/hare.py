@@ -60,6 +60,9 @@ class Hare(Metric):
                 raise MedassayError(f"hare: {what}={value} is not one of {', '.join(allowed)}")
         self.mode, self.models, self.threshold, self.keep, self.total = mode, models, threshold, keep, total
         self.aligner: Encoder = load("align", models)
+        # On a GPU a slice takes a second or so, and small ones would leave it waiting: a kill loses no more time.
+        at_once = int(getattr(self.aligner, "cases_at_once", 0))
+        self.keep_every = max(type(self).keep_every, at_once)  # type: ignore[misc]
         if mode == "paper":
             self.parts = ("precision", "recall", "entities", "relations")
             self.bounds = (0.0, 2.0) if total == "sum" else (0.0, 1.0)
@@ -69,7 +72,7 @@ class Hare(Metric):
             self.parts = PARTS
 
     def settings(self) -> Mapping[str, object]:
-        common = {"mode": self.mode, "models": self.aligner.name.partition("/")[0]}
+        common = {"mode": self.mode, "models": self.aligner.name.removesuffix("/align")}
         if self.mode == "paper":
             return {**common, "thr": self.threshold, "keep": self.keep, "total": self.total, "empty": "unscored"}
         from medassay.metrics.hare_clinical import WEIGHTS

@@ -1,26 +1,30 @@
 """Models of the transformers library for any role: a folder, or a hub model that has been fetched.
 
 Extra `hf` (transformers + torch, CPU or CUDA). On CUDA the arithmetic is bfloat16, or float16 where the
-card has none; on the CPU float32. Texts of any length go through in windows, sorted by length, in
-batches of bounded size; dropout is off, so the same input gives the same answer on the same machine.
+card has none; on the CPU float32 (`hub_device.py`; MEDASSAY_DTYPE chooses). Texts of any length go through
+in windows, sorted by length, in batches of bounded size; dropout is off, so the same input gives the same
+answer on the same machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 from medassay.errors import MissingExtra, ModelError
+from medassay.models.hub_device import Answer, Part, choose, prepared
 from medassay.models.hub_files import HubFolder, is_path, open_folder
-from medassay.models.tokens import Tokens, Window, batches, encodable, pad, sentence_windows
+from medassay.models.tokens import Tokens, Window, encodable, sentence_windows
 
 LONGEST = 512
 """Tokens a row, frame tokens included, even where a model could read more: cost grows with the square."""
 
-_CPU_BUDGET, _CUDA_BUDGET = 4096, 32_768
+PART = 512
+"""Texts tokenised at once; the next part is tokenised while the device reads this one."""
+
 _MAKERS = {
     "encoder": "AutoModel",
     "align": "AutoModel",
@@ -32,8 +36,11 @@ _MAKERS = {
 }
 
 
-def load_hub(role: str, source: str) -> Any:
-    """The model for a role from a transformers folder or the name of a fetched hub model."""
+def load_hub(role: str, source: str, *, dtype: str = "") -> Any:
+    """The model for a role from a transformers folder or the name of a fetched hub model.
+
+    dtype: float32, bfloat16 or float16; empty: MEDASSAY_DTYPE, else what the device does best.
+    """
     from medassay.models.hub_likelihood import hub_likelihood
     from medassay.models.hub_nli import HubNli
     from medassay.models.hub_quality import BleurtNetwork, HubQuality, is_bleurt
@@ -50,7 +57,7 @@ def load_hub(role: str, source: str) -> Any:
 
         return HubImage(open_folder(role, source))
     folder = open_folder(role, source)
-    network = BleurtNetwork(role, folder) if is_bleurt(folder.config) else Network(role, folder)
+    network = (BleurtNetwork if is_bleurt(folder.config) else Network)(role, folder, dtype)
     makers: dict[str, Callable[[Network], Any]] = {
         "encoder": HubEncoder,
         "align": HubEncoder,
@@ -86,13 +93,13 @@ class Read:
 class Network:
     """A transformers model and its tokenizer, ready to read rows of tokens."""
 
-    def __init__(self, role: str, folder: HubFolder) -> None:
-        import torch
-
-        self.role, self.folder, self.name = role, folder, folder.name
+    def __init__(self, role: str, folder: HubFolder, dtype: str = "") -> None:
+        self.role, self.folder = role, folder
         self.config = folder.config
-        self.device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.budget = _CUDA_BUDGET if self.device == "cuda" else _CPU_BUDGET
+        self.place = choose(self.config, dtype=dtype, speaks=role == "likelihood")
+        self.device, self.budget = self.place.name, self.place.budget
+        # Half precision gives other numbers, so a signature names it.
+        self.name = folder.name if self.place.dtype == "float32" else f"{folder.name}+{self.place.dtype}"
         with _quiet():
             self.tokenizer = self._open_tokenizer()
             self.model = self._open_model()
@@ -117,7 +124,6 @@ class Network:
         return tokenizer
 
     def _open_model(self) -> Any:
-        import torch
         import transformers
 
         maker = getattr(transformers, _maker(self.role, self.config))
@@ -140,8 +146,7 @@ class Network:
                 f"{self.folder.path}: the weights lack {missing[0]} ({len(missing)} in all), so this model was "
                 f"not trained for the role '{self.role}'"
             )
-        half = torch.bfloat16 if self.device == "cuda" and torch.cuda.is_bf16_supported() else torch.float16
-        return model.eval().to(self.device, torch.float32 if self.device == "cpu" else half)
+        return model.eval().to(self.device, self.place.torch_dtype)
 
     def _frame(self) -> tuple[list[int], list[int]]:
         """The tokens that this tokenizer puts before and after a text, such as [CLS] and [SEP]."""
@@ -208,21 +213,51 @@ class Network:
                     return holder, name
         raise ModelError(f"{self.folder.path}: the layers of a {self.config.get('model_type')} model cannot be chosen")
 
+    def rows_of(self, texts: Sequence[str]) -> Iterator[Part]:
+        """Framed rows of the texts, cut where they are longer than a row, tokenised part by part."""
+        for start in range(0, len(texts), PART):
+            some = [encodable(text) for text in texts[start : start + PART]]
+            made = self.tokenizer(some, add_special_tokens=False, return_attention_mask=False, verbose=False)
+            yield start, [self.framed(ids[: self.room]) for ids in made["input_ids"]]
+
     def run(
         self, rows: Sequence[Sequence[int]], sides: Sequence[Sequence[int]] | None = None
     ) -> Iterator[tuple[list[int], Any, Any]]:
         """(indices of rows, the model's outputs, mask) batch by batch, each of bounded size."""
+        yield from self._outputs([(0, rows)], sides)
+
+    def _outputs(
+        self, parts: Iterable[Part], sides: Sequence[Sequence[int]] | None = None
+    ) -> Iterator[tuple[list[int], Any, Any]]:
         import torch
 
-        for batch in batches([len(row) for row in rows], self.budget):
-            ids = pad([rows[i] for i in batch], self.pad)
-            mask = torch.from_numpy(pad([[1] * len(rows[i]) for i in batch])).to(self.device)
-            feeds = {"input_ids": torch.from_numpy(ids).to(self.device), "attention_mask": mask}
-            if self.typed:
-                side = pad([sides[i] if sides else [0] * len(rows[i]) for i in batch])
-                feeds["token_type_ids"] = torch.from_numpy(side).to(self.device)
+        for batch in prepared(parts, self.place, self.pad, sides, typed=self.typed):
+            feeds = {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.inputs.items()}
             with torch.inference_mode():
-                yield batch, self.model(**feeds), mask
+                yield batch.rows, self.model(**feeds), feeds["attention_mask"]
+
+    def answers(
+        self,
+        parts: Iterable[Part],
+        take: Callable[[Any, Any], Any],
+        sides: Sequence[Sequence[int]] | None = None,
+    ) -> Iterator[tuple[list[int], Any]]:
+        """(indices of rows, what `take(outputs, mask)` keeps, in float32 on the host), batch by batch.
+
+        A batch is handed out while the device works on the next one. The parts may be made as they are asked for:
+        where rows of an index are handed out, the part that holds them has been made.
+        """
+        import torch
+
+        waiting: Answer | None = None
+        for rows, output, mask in self._outputs(parts, sides):
+            with torch.inference_mode():
+                sent = Answer(rows, take(output, mask).float())
+            if waiting is not None:
+                yield waiting.get()
+            waiting = sent
+        if waiting is not None:
+            yield waiting.get()
 
 
 def windows_of(texts: Sequence[str], reads: Sequence[Read], limit: int) -> list[Window]:

@@ -91,7 +91,6 @@ class BleurtNetwork(Network):
             raise ModelError(f"{path}: its tokenizer cannot be opened ({type(error).__name__}: {error})") from error
 
     def _open_model(self) -> Any:
-        import torch
         import transformers
         from safetensors.torch import load_file
 
@@ -114,8 +113,7 @@ class BleurtNetwork(Network):
         missing = [name for name in missing if "position_ids" not in name]
         if missing:
             raise ModelError(f"{path}: the weights lack {missing[0]} ({len(missing)} in all), so this is no BLEURT")
-        half = torch.bfloat16 if self.device == "cuda" and torch.cuda.is_bf16_supported() else torch.float16
-        return model.eval().to(self.device, torch.float32 if self.device == "cpu" else half)
+        return model.eval().to(self.device, self.place.torch_dtype)
 
 
 def _renamed(name: str, family: str) -> str:

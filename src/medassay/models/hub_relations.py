@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from medassay.models.tokens import Window
 RELATED = 0.5
 """A pair is linked from this chance upwards; HARE itself keeps what is above 0.7."""
 
+_CACHED_QUESTIONS = 100_000
 _MARKERS = ("[E1]", "[/E1]", "[E2]", "[/E2]")
 _MARKER = re.compile(r"^[\[<](/?)\s*e([12])\s*[\]>]$", re.IGNORECASE)
 
@@ -36,7 +38,8 @@ class Question:
 class HubRelations:
     """Role `re`: relations between given spans by entity markers in the text (HARE, section 3.2).
 
-    Only type-compatible pairs of one window are asked, each as a row of its own length; equal rows once.
+    Only type-compatible pairs of one window are asked, each as a row of its own length, the
+    questions of all texts together; equal ones once.
     Where a label names both types, they are marked E1 and E2 in its order; a label that only says
     "related" leaves the order open, so both are asked and the surer answer counts. There are no
     assertions here: `Reading.assertions` is empty and the rules of the language room take over.
@@ -46,6 +49,7 @@ class HubRelations:
         self.network, self.name = network, network.name
         self.labels = read_relation_labels(network.labels, str(network.folder.path))
         self.markers = _markers(network)
+        self.cache: OrderedDict[str, npt.NDArray[np.float64]] = OrderedDict()
 
     def read(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Reading]:
         """The links of each text, each with a chance of at least `RELATED`."""
@@ -107,13 +111,16 @@ class HubRelations:
         return orders
 
     def _answer(self, questions: Sequence[Question]) -> dict[str, npt.NDArray[np.float64]]:
-        distinct = list(dict.fromkeys(asked.marked for asked in questions))
-        room = self.network.room
-        rows = [self.network.framed(one.tokens.ids[:room]) for one in self.network.read(distinct)]
-        answers: dict[str, npt.NDArray[np.float64]] = {}
-        for batch, output, _ in self.network.run(rows):
-            for i, logits in zip(batch, output.logits.float().cpu().numpy()):
-                answers[distinct[i]] = logits.astype(np.float64)
+        """The outputs for each distinct question; asked once a run, across all reports, and remembered."""
+        distinct = dict.fromkeys(asked.marked for asked in questions)
+        answers = {marked: self.cache[marked] for marked in distinct if marked in self.cache}
+        fresh = [marked for marked in distinct if marked not in answers]
+        for batch, logits in self.network.answers(self.network.rows_of(fresh), lambda output, _: output.logits):
+            for i, row in zip(batch, logits.astype(np.float64)):
+                answers[fresh[i]] = row
+        self.cache.update((marked, answers[marked]) for marked in fresh)
+        while len(self.cache) > _CACHED_QUESTIONS:
+            self.cache.popitem(last=False)
         return answers
 
 

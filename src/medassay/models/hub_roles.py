@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from medassay.errors import ModelError
 from medassay.models.base import Judgement, Matrix, Span, TokenStates
-from medassay.models.hub import Network, Read, windows_of
+from medassay.models.hub import PART, Network, Read
+from medassay.models.hub_device import Part
 from medassay.models.hub_labels import group, read_tags
 from medassay.models.pairs import diagnosis_first
-from medassay.models.roles import apart, softmax
+from medassay.models.roles import apart
 from medassay.models.states import join_states, state_windows
-from medassay.models.tokens import Tokens, Window
+from medassay.models.tokens import Tokens, Window, sentence_windows
 
 _CACHED_TEXTS = 20_000
+CASES_AT_ONCE = 1024
+"""Cases that a metric should hand to a GPU together, so that between them it never waits."""
+READ_AT_ONCE = 4096
+"""Texts whose entities and relations are read together: the questions about relations fill whole batches."""
 
 
 class HubEncoder:
@@ -33,6 +38,7 @@ class HubEncoder:
         self.size = int(network.model.config.hidden_size)
         self.first_token = _pooling(network) == "cls"
         self.layers = range(int(network.model.config.num_hidden_layers) + 1)
+        self.cases_at_once = CASES_AT_ONCE if network.device == "cuda" else 0
         self.cache: OrderedDict[str, Matrix] = OrderedDict()
 
     def token_ids(self, texts: Sequence[str], *, cut: bool = False) -> list[list[int]]:
@@ -52,8 +58,7 @@ class HubEncoder:
         rows = [network.framed(tokens[w.text].ids[w.first : w.last]) for w in windows]
         made: list[Matrix] = [np.zeros((0, self.size), np.float32)] * len(rows)
         with network.lowest(layer):
-            for batch, output, _ in network.run(rows):
-                states = output.last_hidden_state.float().cpu().numpy()
+            for batch, states in network.answers([(0, rows)], lambda output, _: output.last_hidden_state):
                 for k, i in enumerate(batch):
                     made[i] = states[k, : len(rows[i])].copy()
         return join_states(tokens, windows, made, network.before, network.after)
@@ -85,17 +90,18 @@ class HubEncoder:
         places = [(t, at) for t, one in enumerate(reads) for at in range(0, max(len(one.tokens), 1), room)]
         rows = [self.network.framed(reads[t].tokens.ids[at : at + room]) for t, at in places]
         sums = np.zeros((len(texts), self.size), np.float64)
-        for batch, output, mask in self.network.run(rows):
-            states = output.last_hidden_state.float()
-            if self.first_token:
-                pooled = states[:, 0]
-            else:
-                shares = mask.unsqueeze(-1).float()
-                pooled = (states * shares).sum(1) / shares.sum(1)
-            for i, vector in zip(batch, pooled.cpu().numpy()):
-                sums[places[i][0]] += vector / max(float(np.linalg.norm(vector)), 1e-12) * len(rows[i])
+        for batch, vectors in self.network.answers([(0, rows)], self._pooled):
+            weights = np.array([len(rows[i]) for i in batch]) / np.maximum(np.linalg.norm(vectors, axis=1), 1e-12)
+            np.add.at(sums, [places[i][0] for i in batch], vectors.astype(np.float64) * weights[:, None])
         norms = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
         return list((sums / norms).astype(np.float32))
+
+    def _pooled(self, output: Any, mask: Any) -> Any:
+        states = output.last_hidden_state
+        if self.first_token:
+            return states[:, 0]
+        shares = mask.unsqueeze(-1).float()
+        return (states.float() * shares).sum(1) / shares.sum(1)
 
 
 def _pooling(network: Network) -> str:
@@ -123,31 +129,51 @@ class HubNer:
     def __init__(self, network: Network) -> None:
         self.network, self.name = network, network.name
         self.tags = read_tags(network.labels, str(network.folder.path))
+        self.at_once = READ_AT_ONCE
+        self.cache: OrderedDict[str, list[Span]] = OrderedDict()
 
     def spans(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The entities of each text, in text order, never overlapping; equal texts are read once."""
+        """The entities of each text, in text order, never overlapping; equal texts are read once a run."""
         distinct = list(dict.fromkeys(texts))
-        reads = self.network.read(distinct)
-        windows = windows_of(distinct, reads, self.network.room)
-        rows = [self.network.framed(reads[w.text].tokens.ids[w.first : w.last]) for w in windows]
-        found: dict[str, list[Span]] = {text: [] for text in distinct}
-        for batch, output, _ in self.network.run(rows):
-            logits = output.logits.float().cpu().numpy()
+        placed = {text: self.cache[text] for text in distinct if text in self.cache}
+        fresh = [text for text in distinct if text not in placed]
+        found: dict[str, list[Span]] = {text: [] for text in fresh}
+        reads: list[Read] = []
+        windows: list[Window] = []
+
+        def parts() -> Iterator[Part]:
+            for start in range(0, len(fresh), PART):
+                made = self.network.read(fresh[start : start + PART])
+                reads.extend(made)
+                first = len(windows)
+                for i, one in enumerate(made, start):
+                    windows.extend(sentence_windows(fresh[i], one.tokens, i, self.network.room))
+                some = windows[first:]
+                yield first, [self.network.framed(reads[w.text].tokens.ids[w.first : w.last]) for w in some]
+
+        for batch, chances in self.network.answers(parts(), lambda output, _: output.logits.float().softmax(-1)):
             for k, i in enumerate(batch):
-                text = distinct[windows[i].text]
-                found[text] += self._decode(text, windows[i], reads[windows[i].text], logits[k])
-        placed = {text: apart(spans) for text, spans in found.items()}
+                window = windows[i]
+                found[fresh[window.text]] += self._decode(fresh[window.text], window, reads[window.text], chances[k])
+        placed |= {text: apart(spans) for text, spans in found.items()}
+        self.cache.update((text, placed[text]) for text in fresh)
+        while len(self.cache) > _CACHED_TEXTS:
+            self.cache.popitem(last=False)
         return [placed[text] for text in texts]
 
-    def _decode(self, text: str, window: Window, read: Read, logits: Any) -> list[Span]:
+    def _decode(self, text: str, window: Window, read: Read, chances: Any) -> list[Span]:
+        """The entities of a window by the chances [tokens of its row, labels]."""
         words = _words(read, window)
-        chances = softmax(logits[len(self.network.before) :])
-        means = [chances[first - window.first : last + 1 - window.first].mean(0) for first, last in words]
-        best = [int(mean.argmax()) for mean in means]
+        if not words:
+            return []
+        firsts = np.array([first for first, _ in words]) - window.first
+        before = len(self.network.before)
+        own = chances[before : before + len(window)].astype(np.float64)
+        means = np.add.reduceat(own, firsts, axis=0) / np.diff([*firsts, len(own)])[:, None]
+        best = means.argmax(1)
+        surest = means[np.arange(len(best)), best].tolist()
         spans = []
-        for first, last, kind, score in group(
-            [self.tags[i] for i in best], [float(mean[i]) for mean, i in zip(means, best)]
-        ):
+        for first, last, kind, score in group([self.tags[i] for i in best.tolist()], surest):
             at = words[first][0]
             if window.owned_first <= at < window.owned_last:
                 offsets = read.tokens.offsets
