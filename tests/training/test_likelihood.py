@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,15 @@ from medassay.training.seq2seq import LikelihoodModel, Sizes  # noqa: E402
 
 SMALL = Sizes(reader_layers=1, layers=1, inner=32, narrow=16, copy=16, places=320)
 WORDS = ["cd30", "ki67", "positive", "negative", "necrosis", "breast", "kidney", "renal", "ductal", "mitoses"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """Products this small only wait for each other on several threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def model(base: Path) -> LikelihoodModel:
@@ -121,7 +131,7 @@ def test_the_role_is_trained_from_pairs_and_runs(tiny_base: Path, tmp_path: Path
     out = tmp_path / "set"
     out.mkdir()
     plan = Schedule(epochs=1, rate=1e-3, head_rate=3e-3, batch=8)
-    figures = train_likelihood_role(data, str(tiny_base), out, plan, 3, 20)
+    figures = train_likelihood_role(data, str(tiny_base), out, plan, 3, 6)
     assert set(figures) == {"log_likelihood", "above_other", "above_wrong"}
     assert figures["above_other"] > 0.8
     assert {p.name for p in out.glob("*.onnx")} == {"trunk.onnx", "likelihood_reader.onnx", "likelihood.onnx"}
