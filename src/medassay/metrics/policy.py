@@ -90,11 +90,11 @@ class Policy:
         if trust is None:
             return "review", "nothing could be assessed"
         if self.reject is not None and trust < self.reject:
-            return "reject", f"trust {trust:.3f} is below {self.reject:g}"
+            return "reject", f"trust {trust:.3f} is below {self.reject:.3g}"
         if self.deploy is None:
             return "review", "the policy deploys nothing"
         if trust < self.deploy:
-            return "review", f"trust {trust:.3f} is below {self.deploy:g}"
+            return "review", f"trust {trust:.3f} is below {self.deploy:.3g}"
         low = [name for name in self.used if name in dimensions and dimensions[name] < self.floors.get(name, 0.0)]
         if low:
             return "review", f"{low[0]} {dimensions[low[0]]:.3f} is below its floor {self.floors[low[0]]:g}"
@@ -102,7 +102,7 @@ class Policy:
             return "review", f"the report contradicts itself ({contradictions} found)"
         if partial and self.partial == "review":
             return "review", f"trust is partial ({partial})"
-        return "deploy", f"trust {trust:.3f} reaches {self.deploy:g}"
+        return "deploy", f"trust {trust:.3f} reaches {self.deploy:.3g}"
 
     def to_json(self) -> str:
         """The policy file."""

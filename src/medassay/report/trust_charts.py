@@ -7,6 +7,8 @@ from html import escape
 from typing import Any
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 600.0, 16.0, 268.0
+_TOPS = (0.04, 0.08, 0.12, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""Ends of the risk axis whose quarters are round."""
 
 
 def risk_coverage(calibration: Mapping[str, Any]) -> str:
@@ -18,7 +20,8 @@ def risk_coverage(calibration: Mapping[str, Any]) -> str:
     curve: Sequence[Sequence[float | None]] = calibration["curve"]
     target = calibration.get("risk")
     numbers = [value for row in curve for value in row[1:] if value is not None]
-    top = min(1.0, max([*numbers, (target or 0.0) * 1.3, 0.05]))
+    most = max([*numbers, (target or 0.0) * 1.2])
+    top = next(edge for edge in _TOPS if edge >= min(most, 1.0))
 
     def x(coverage: float) -> float:
         return round(_LEFT + coverage * (_RIGHT - _LEFT), 2)
