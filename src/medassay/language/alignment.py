@@ -122,20 +122,37 @@ def similarities(left: Sequence[Entity], right: Sequence[Entity], vectors: Mappi
     """Similarity 0–1 of every pair: along the ontology where both are linked, else by their vectors."""
     if not left or not right:
         return np.zeros((len(left), len(right)), np.float32)
-    cosines = np.stack([vectors[e.text.lower()] for e in left]) @ np.stack([vectors[e.text.lower()] for e in right]).T
-    table: Matrix = np.clip((cosines - _FLOOR) / (_CEILING - _FLOOR), 0.0, 1.0)
-    for i, a in enumerate(left):
-        for j, b in enumerate(right):
-            table[i, j] = _similarity(a, b, float(table[i, j]))
-    return table
+    ours, at_left = _distinct(left)
+    theirs, at_right = _distinct(right)
+    cosines = np.stack([vectors[e.text.lower()] for e in ours]) @ np.stack([vectors[e.text.lower()] for e in theirs]).T
+    scaled = np.clip((cosines - _FLOOR) / (_CEILING - _FLOOR), 0.0, 1.0)
+    table: Matrix = np.zeros_like(scaled)
+    meets = {kind: [j for j, e in enumerate(theirs) if _may_meet(kind, e.type)] for kind in {e.type for e in ours}}
+    for i, a in enumerate(ours):
+        row = scaled[i].tolist()
+        for j in meets[a.type]:
+            table[i, j] = _similarity(a, theirs[j], row[j])
+    return table[np.ix_(at_left, at_right)]
+
+
+def _distinct(entities: Sequence[Entity]) -> tuple[list[Entity], list[int]]:
+    """One entity for each type, wording and concept, which decide similarity, and each entity's place among them."""
+    places: dict[tuple[str, str, str | None], int] = {}
+    at = [places.setdefault((e.type, e.text, e.concept.id if e.concept else None), len(places)) for e in entities]
+    firsts = dict(zip(reversed(at), reversed(entities)))
+    return [firsts[i] for i in range(len(places))], at
+
+
+def _may_meet(one: str, other: str) -> bool:
+    return one == other or {one, other} == {"diagnosis", "finding"}
 
 
 def _similarity(a: Entity, b: Entity, by_vector: float) -> float:
-    if "grade" in (a.type, b.type):
-        return _grade_similarity(a.text, b.text) if a.type == b.type else 0.0
-    cross = a.type != b.type
-    if cross and {a.type, b.type} != {"diagnosis", "finding"}:
+    if not _may_meet(a.type, b.type):
         return 0.0
+    if a.type == "grade":
+        return _grade_similarity(a.text, b.text)
+    cross = a.type != b.type
     value = by_vector
     if a.concept is not None and b.concept is not None:
         along = concept_similarity(a.concept, b.concept)
