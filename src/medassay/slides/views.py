@@ -116,7 +116,12 @@ class _Bar:
         self.task = self.progress.add_task(f"patches of {name}", total=total)
 
     def __enter__(self) -> Any:
-        self.progress.start()
+        from rich.errors import LiveError
+
+        try:
+            self.progress.start()
+        except LiveError:  # an older rich shows one bar at a time, and the run's own is up
+            return lambda: None
         return lambda: self.progress.advance(self.task)
 
     def __exit__(self, *_: object) -> None:
