@@ -125,7 +125,8 @@ const readEvidence = (evidence, texts, types) => {
   for (const one of Array.isArray(evidence.groundings) ? evidence.groundings : []) {
     kinds.add("groundings");
     const value = one?.assessable !== false && typeof one?.calibrated === "number" ? one.calibrated : null;
-    const css = value == null ? "entity t7 plain" : value < 0.5 ? "entity t1 hedged" : "entity t2 matched";
+    // An entity drawn at random has a tenth.
+    const css = value == null ? "entity t7 plain" : value < 0.1 ? "entity t1 missed" : value < 0.5 ? "entity t6 hedged" : "entity t2 matched";
     const span = put("candidate", { start: one?.start, end: one?.end, css, partners: [], cue: value == null ? "" : value.toFixed(2) });
     if (span) span.say = [quote("candidate", span), one.assertion, value == null ? `not assessable: ${one.why ?? "no reason given"}` : `grounding ${value.toFixed(2)} of 1`].filter(Boolean).join(" · ");
   }

@@ -87,7 +87,7 @@ const makeView = (data, panel, go) => {
         if (count) items.push(h("li", {}, h("mark", { class: `entity t7 ${status}` }, status), ` ${count}`));
       }
     }
-    if (read.kinds.has("groundings")) for (const [css, words] of [["entity t2 matched", "found in the image"], ["entity t1 hedged", "hardly found"], ["entity t7 plain", "not assessable"]]) items.push(h("li", {}, h("mark", { class: css }, words)));
+    if (read.kinds.has("groundings")) for (const [css, words] of [["entity t2 matched", "found in the image"], ["entity t6 hedged", "found weakly"], ["entity t1 missed", "no better than chance"], ["entity t7 plain", "not assessed"]]) items.push(h("li", {}, h("mark", { class: css }, words)));
     if (read.kinds.has("contradictions")) items.push(h("li", {}, h("mark", { class: "sentence" }, "statement", h("span", { class: "cue" }, "1")), " that contradicts the other of its number"));
     if (read.kinds.has("sentences")) items.push(h("li", {}, h("mark", { class: "sentence" }, "sentence", h("span", { class: "cue" }, "1")), " that cost the score"));
     return items.length ? h("ul", { class: "legend", "aria-label": "Legend" }, items) : null;
