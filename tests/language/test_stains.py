@@ -21,6 +21,7 @@ def results(text: str) -> dict[str, str]:
         ("negative for CD3 and CD5", {"CD3": "negative", "CD5": "negative"}),
         ("TTF-1 and napsin A are positive", {"TTF1": "positive", "NAPSINA": "positive"}),
         ("MLH1/PMS2 lost, MSH2 retained", {"MLH1": "negative", "PMS2": "negative", "MSH2": "positive"}),
+        ("negative for CD3, with CD20 positivity in 70%", {"CD3": "negative", "CD20": "positive"}),
         ("HER2 2+", {"HER2": "equivocal"}),
         ("HER2 IHC score 1+", {"HER2": "negative"}),
         ("c-erbB-2 3+", {"HER2": "positive"}),

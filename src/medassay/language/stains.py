@@ -132,7 +132,7 @@ def _clause(text: str, start: int, end: int) -> list[Stain]:
     if not named:
         return told
     cues = [cue for cue in _results(text, start, end) if not any(a < cue.end and cue.start < b for a, b, _ in named)]
-    reader = _Reader(text, end, [first for first, _, _ in named])
+    reader = _Reader(text, end, [first for first, _, _ in named], [c.start for c in cues if c.reach == "near"])
     events = sorted([(a, 0, i) for i, (a, _, _) in enumerate(named)] + [(c.start, 1, i) for i, c in enumerate(cues)])
     for _, is_cue, index in events:
         if is_cue:
@@ -145,8 +145,8 @@ def _clause(text: str, start: int, end: int) -> list[Stain]:
 class _Reader:
     """Goes through one clause, marker by marker and result word by result word."""
 
-    def __init__(self, text: str, end: int, firsts: list[int]) -> None:
-        self.text, self.end, self.firsts = text, end, firsts
+    def __init__(self, text: str, end: int, firsts: list[int], near: list[int]) -> None:
+        self.text, self.end, self.firsts, self.near = text, end, firsts, near
         self.stains: list[Stain] = []
         self.open: list[tuple[int, int, str]] = []
         self.tentative: _Cue | None = None
@@ -180,6 +180,9 @@ class _Reader:
         stop = next((one for one in self.firsts if one > first), self.end)
         if signed is not None:
             self.stains.append(_stain(self.text, first, last, marker, *signed, stop))
+        elif any(0 <= start - last <= 2 for start in self.near):
+            self.governing = None  # `negative for A, with B positive`: its own result follows at once
+            self.open.append((first, last, marker))
         elif self.governing is not None:
             self.stains.append(_stain(self.text, first, last, marker, self.governing.result, last, stop))
         else:

@@ -62,12 +62,7 @@ def _made(report: Report, spans: list[tuple[int, int]], parts: list[Specimen], h
     made = []
     for start, end in spans:
         text = report.text[start:end]
-        entities = tuple(
-            replace(e, start=e.start - start, end=e.end - start)
-            for e in report.entities
-            if start <= e.start and e.end <= end
-        )
-        small = Report(text, entities, ())
+        small = _slice(report, start, end)
         topics = _topics(small)
         if not topics or text.rstrip().endswith(":"):
             continue
@@ -88,6 +83,16 @@ def _clauses(text: str) -> Iterator[tuple[int, int]]:
                 start = match.end()
         if last > start:
             yield start, last
+
+
+def _slice(report: Report, start: int, end: int) -> Report:
+    """The part of a report at [start, end): its text and the entities in it, counted from `start`."""
+    entities = tuple(
+        replace(e, start=e.start - start, end=e.end - start)
+        for e in report.entities
+        if start <= e.start and e.end <= end
+    )
+    return Report(report.text[start:end], entities, ())
 
 
 _ITEM = re.compile(r",\s+|;\s+|\s(?=\()|\.\s+")

@@ -156,7 +156,16 @@ def gleason(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
 def within(report: Report) -> list[Verdict]:
     """Verdicts on the parts of one statement: a marker told twice, a score and its group, a sum and its grade,
     margins and nodes that are free and involved in one breath. Both spans are in the same text."""
-    return [*_told_twice(report), *_free_and_involved(report), *_sums(report)]
+    return [*_told_twice(report), *_result_and_share(report), *_free_and_involved(report), *_sums(report)]
+
+
+def _result_and_share(report: Report) -> Iterator[Verdict]:
+    """A positive result in no cell, a negative one in a good share of them."""
+    for stain in read_stains(report.text):
+        if stain.low is None or stain.high is None or stain.marker in ("KI67", "P53"):
+            continue
+        if (stain.result == "positive" and stain.high == 0) or (stain.result == "negative" and stain.low >= 2 * _SHARE):
+            yield Verdict(CONTRADICTS, "marker", (stain.start, stain.end), (stain.start, stain.end), 0.8)
 
 
 def _told_twice(report: Report) -> Iterator[Verdict]:
