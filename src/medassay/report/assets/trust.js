@@ -68,7 +68,8 @@ const slideBlock = (evidence) => {
     }
     const values = [...cells.values()].map((patch) => patch.similarity);
     const [low, high] = [Math.min(...values), Math.max(...values)];
-    const heat = [...cells.values()].map((patch) => rect(patch, "heat", (0.6 * (high > low ? (patch.similarity - low) / (high - low) : 1)).toFixed(2)));
+    // One patch has nothing to stand out from.
+    const heat = (cells.size > 1 ? [...cells.values()] : []).map((patch) => rect(patch, "heat", (0.6 * (high > low ? (patch.similarity - low) / (high - low) : 1)).toFixed(2)));
     const best = some.filter((one) => boxes(one).length && (chosen != null || one.assessable !== false)).map((one) => boxes(one).reduce((a, b) => (b.similarity > a.similarity ? b : a)));
     layer.replaceChildren(...heat, ...best.flatMap((patch) => [rect(patch, "under"), rect(patch, "box")]));
   };
