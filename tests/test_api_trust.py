@@ -24,3 +24,8 @@ def test_lists_must_be_as_long_as_the_reports() -> None:
     for given in ({"images": "a.png"}, {"stained": [REPORT, REPORT]}):
         with pytest.raises(InputError, match="1 candidates but"):
             medassay.trust([REPORT], **given)  # type: ignore[arg-type]
+
+
+def test_the_report_of_a_result_is_the_trust_page(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    medassay.trust([REPORT]).report(tmp_path / "r.html")
+    assert 'id="routes"' in (tmp_path / "r.html").read_text()

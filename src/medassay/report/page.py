@@ -182,12 +182,21 @@ def write_page(
     result: Result, path: Path, *, title: str = "medassay report", resamples: int = 1000, seed: int = 1
 ) -> None:
     """Write the page of a finished run, by system and with a comparison where it has several systems."""
-    writer = PageWriter(result.metrics, title=title)
+    writer = _writer(result.metrics, title)
     for i, case in enumerate(result.cases):
         writer.add(case, {metric.name: result.scores[metric.name][i] for metric in result.metrics})
     aggregates = result.summary("system" if len(writer.systems) > 1 else None, resamples=resamples, seed=seed)
     settings = {"intervals": f"{resamples:,} bootstrap resamples, clustered by reference", "seed": seed}
     writer.write(path, aggregates, settings=settings)
+
+
+def _writer(metrics: Sequence[Metric], title: str) -> PageWriter:
+    """The page of trust where trust was computed: it draws images, routes and perturbed reports."""
+    if any(metric.name.partition("(")[0] == "trust" for metric in metrics):
+        from medassay.report.trust_page import TrustPage
+
+        return TrustPage(metrics, title=title)
+    return PageWriter(metrics, title=title)
 
 
 def summary_html(aggregates: Sequence[Aggregate]) -> str:
