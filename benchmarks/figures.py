@@ -56,9 +56,10 @@ class Process:
 
 def command(arguments: Sequence[str]) -> Process:
     """Run the `medassay` command beside this Python, silently, and measure that process alone."""
-    program = Path(sys.executable).with_name("medassay")
     start = time.perf_counter()
-    process = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "medassay", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
     assert process.stderr is not None
     said = process.stderr.read().decode(errors="replace")
     _, status, usage = os.wait4(process.pid, 0)

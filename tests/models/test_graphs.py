@@ -145,9 +145,10 @@ def test_equal_rows_are_computed_once(embedded: Path, monkeypatch: pytest.Monkey
 
 def test_stack_pads_and_masks() -> None:
     hidden, mask = stack([np.ones((2, 4), np.float32), np.ones((1, 4), np.float32)])
-    assert hidden.shape == (2, 2, 4)
+    assert hidden.shape == (2, 8, 4)  # widths come in eights
     assert hidden[1, 1].sum() == 0
-    np.testing.assert_array_equal(mask, [[1, 1], [1, 0]])
+    np.testing.assert_array_equal(mask[:, :2], [[1, 1], [1, 0]])
+    assert mask[:, 2:].sum() == hidden[:, 2:].sum() == 0
 
 
 @pytest.mark.parametrize(("asked", "expected"), [("3", 3), ("0", None), ("many", None), ("", None)])
