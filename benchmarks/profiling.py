@@ -25,7 +25,7 @@ from medassay.cases import Case
 from medassay.errors import MedassayError
 from medassay.metrics.registry import BUILT_IN, load_metric
 
-PAIRS = 60
+PAIRS = 15
 WORDS = 110
 _HOME = str(Path(medassay.__file__).parent) + os.sep
 _LIBRARIES = ("onnxruntime", "tokenizers", "rapidfuzz", "nupunkt", "sacrebleu", "numpy", "json", "re", "arro3", "rich")
