@@ -92,9 +92,6 @@ def score(
     address: Annotated[str | None, typer.Option(help="The Ray cluster; default: one on this machine.")] = None,
 ) -> None:
     """Score a file of cases; print a summary, write scores and a report page."""
-    from medassay.cores import one_thread_for_blas
-
-    one_thread_for_blas()
     from rich.console import Console
 
     from medassay.engine import load_engine
@@ -290,6 +287,9 @@ def _drop_output() -> None:
 
 def main() -> NoReturn:
     """Entry point: errors meant for people become one line and an exit code."""
+    from medassay.cores import one_thread_for_blas
+
+    one_thread_for_blas()
     try:
         code: Any = app(standalone_mode=False)
     except MedassayError as error:
