@@ -16,7 +16,7 @@ from medassay.cases import Case
 from medassay.engine.local import score_cases
 from medassay.errors import InputError, MedassayError
 from medassay.metrics.base import Metric
-from medassay.outputs import ScoresWriter, flat, guard
+from medassay.outputs import Flat, ScoresWriter, guard
 from medassay.scores import Result, Score
 
 
@@ -126,7 +126,7 @@ def test_formulas_in_ids_systems_headers_and_reasons(tmp_path: Path) -> None:
 
 
 def test_a_carried_column_never_hides_one_of_ours() -> None:
-    record = flat(Case("a", "xy", extra={"id": "theirs", "length": 9, "k": 1}), {"length": Score(2.0)}, [Length()])
+    record = Flat([Length()])(Case("a", "xy", extra={"id": "theirs", "length": 9, "k": 1}), {"length": Score(2.0)})
     assert record["id"] == "a"
     assert record["length"] == 2.0
     assert (record["file.id"], record["file.length"], record["k"]) == ("theirs", 9, 1)

@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ _NUMBERED_REFERENCE = re.compile(r"reference_([2-9]|[1-9][0-9]+)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Control characters and lone surrogates: the former never belong to a report, the latter cannot be written."""
+
+_json = json.JSONEncoder(ensure_ascii=False).encode
 
 Value = str | int | float | bool | None
 
@@ -78,8 +81,18 @@ class Case:
             value = self.references if need == "reference" else getattr(self, need, self.extra.get(need))
             if need == "image" and value:
                 value = [value, *_stamp(str(value))]
-            hasher.update(json.dumps([need, value], ensure_ascii=False).encode("utf-8", "surrogatepass"))
+            hasher.update(_json([need, value]).encode("utf-8", "surrogatepass"))
         return hasher.digest()
+
+    @property
+    def reference_key(self) -> bytes:
+        """What cases that share their references share: the digest of these."""
+        return _reference_key(self.references)
+
+
+@lru_cache(maxsize=4096)
+def _reference_key(references: tuple[str, ...]) -> bytes:
+    return Case("", "", references).digest(["reference"])
 
 
 def _stamp(path: str) -> tuple[int, ...]:
@@ -194,22 +207,22 @@ class _Builder:
                     f"--map: '{ours}' is not a field of ours{nearest(ours, FIELDS)}. "
                     f"Fields: {', '.join(FIELDS)}, reference_2 …; write ours=theirs"
                 )
-        self.checked: set[tuple[str, ...]] = set()
+        self.plans: dict[tuple[str, ...], list[_Column]] = {}
 
     def row(self, number: int, record: Mapping[str, Any] | str, identity: str, file: str) -> Row:
         """A case from one record; a string is a problem found while reading it."""
         if isinstance(record, str):
             return Row(number, None, record, file)
         header = tuple(record)
-        if header not in self.checked:
+        if header not in self.plans:
             problem = self._missing(header)
             if problem and self.tabular:
                 raise InputError(f"{self.name}: {problem}")
             if problem:
                 return Row(number, None, problem, file)
-            self.checked.add(header)
+            self.plans[header] = self._plan(header)
         try:
-            return Row(number, self._case(number, record, identity), None, file)
+            return Row(number, _case(number, record, self.plans[header], identity), None, file)
         except _RowProblem as problem:
             return Row(number, None, str(problem), file)
 
@@ -223,32 +236,56 @@ class _Builder:
                 return f"no column '{theirs}'{nearest(theirs, header)}{remedy}. Columns found: {listed or 'none'}"
         return None
 
-    def _case(self, number: int, record: Mapping[str, Any], default: str) -> Case:
+    def _plan(self, header: tuple[str, ...]) -> list[_Column]:
+        """What each column of a header is to us."""
         taken = {theirs: ours for ours, theirs in self.columns.items()}
-        texts: dict[str, str | None] = {}
-        references: list[tuple[int, str]] = []
-        extra: dict[str, Value] = {}
-        for column, value in record.items():
+        plan = []
+        for column in header:
             ours = taken.get(column, column if column not in self.columns else "")
             numbered = _NUMBERED_REFERENCE.fullmatch(ours)
             if ours == "reference" or numbered:
-                rank = int(numbered[1]) if numbered else 1
-                references += [(rank, text) for text in _texts(value, column) if text.strip()]
+                plan.append(_Column(column, rank=int(numbered[1]) if numbered else 1))
             elif ours in FIELDS:
-                texts[ours] = _text(value, column)
+                plan.append(_Column(column, field=ours))
             else:
-                extra[clean(column)] = _plain(value)
-        identity = texts.get("id")
-        return Case(
-            id=identity.strip() if identity and identity.strip() else default,
-            candidate=texts.get("candidate") or "",
-            references=tuple(text for _, text in sorted(references, key=lambda pair: pair[0])),
-            source=texts.get("source") or None,
-            image=texts.get("image") or None,
-            system=texts.get("system") or None,
-            extra=extra,
-            row=number,
-        )
+                plan.append(_Column(column, carried=clean(column)))
+        return plan
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of a file: a field of ours, a reference of some rank (0: none), or one that is carried."""
+
+    name: str
+    field: str = ""
+    rank: int = 0
+    carried: str = ""
+
+
+def _case(number: int, record: Mapping[str, Any], plan: Sequence[_Column], default: str) -> Case:
+    texts: dict[str, str | None] = {}
+    references: list[tuple[int, str]] = []
+    extra: dict[str, Value] = {}
+    for column, value in zip(plan, record.values()):
+        if column.rank:
+            references += [(column.rank, text) for text in _texts(value, column.name) if text.strip()]
+        elif column.field:
+            texts[column.field] = _text(value, column.name)
+        else:
+            extra[column.carried] = _plain(value)
+    identity = texts.get("id")
+    if len(references) > 1:
+        references.sort(key=lambda pair: pair[0])
+    return Case(
+        id=identity.strip() if identity and identity.strip() else default,
+        candidate=texts.get("candidate") or "",
+        references=tuple([text for _, text in references]),
+        source=texts.get("source") or None,
+        image=texts.get("image") or None,
+        system=texts.get("system") or None,
+        extra=extra,
+        row=number,
+    )
 
 
 class _RowProblem(Exception):

@@ -29,25 +29,34 @@ _PARQUET_ROWS = 20_000
 _MOST_COLUMNS = 2_000
 
 
-def flat(case: Case, scores: Mapping[str, Score], metrics: Sequence[Metric]) -> dict[str, Any]:
-    """One case as one flat record."""
-    record: dict[str, Any] = {"id": case.id}
-    if case.system is not None:
-        record["system"] = case.system
-    taken = {"id", "system", "reference_key", *(name for metric in metrics for name in (metric.name, *metric.labels))}
-    for column, value in case.extra.items():
-        record[f"file.{column}" if column in taken else column] = value
-    if case.references:
-        record["reference_key"] = case.digest(["reference"]).hex()[:12]
-    for metric in metrics:
-        score = scores[metric.name]
-        record[metric.name] = score.value
-        for part in metric.parts:
-            record[f"{metric.name}.{part}"] = score.parts.get(part)
-        record[f"{metric.name}.unscored"] = score.unscored
-        for label in metric.labels:
-            record[label] = score.labels.get(label)
-    return record
+class Flat:
+    """One case as one flat record, for given metrics."""
+
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self.taken = {"id", "system", "reference_key"}
+        self.taken.update(name for metric in metrics for name in (metric.name, *metric.labels))
+        self.columns = [
+            (m.name, [(part, f"{m.name}.{part}") for part in m.parts], f"{m.name}.unscored", m.labels) for m in metrics
+        ]
+
+    def __call__(self, case: Case, scores: Mapping[str, Score]) -> dict[str, Any]:
+        """The record: identity, carried columns, then each metric's value, parts, reason and labels."""
+        record: dict[str, Any] = {"id": case.id}
+        if case.system is not None:
+            record["system"] = case.system
+        for column, value in case.extra.items():
+            record[f"file.{column}" if column in self.taken else column] = value
+        if case.references:
+            record["reference_key"] = case.reference_key.hex()[:12]
+        for name, parts, unscored, labels in self.columns:
+            score = scores[name]
+            record[name] = score.value
+            for part, column in parts:
+                record[column] = score.parts.get(part)
+            record[unscored] = score.unscored
+            for label in labels:
+                record[label] = score.labels.get(label)
+        return record
 
 
 def guard(cell: str) -> str:
@@ -65,6 +74,7 @@ class ScoresWriter:
     def __init__(self, path: Path, metrics: Sequence[Metric]) -> None:
         self.path = path
         self.metrics = metrics
+        self.flat = Flat(metrics)
         self.suffix = path.suffix.lower()
         if self.suffix not in FORMATS:
             raise InputError(f"{path}: cannot write '{path.suffix}'; use one of {', '.join(FORMATS)}")
@@ -90,17 +100,19 @@ class ScoresWriter:
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Append one case."""
-        record = flat(case, scores, self.metrics)
+        record = self.flat(case, scores)
         if self.suffix in (".jsonl", ".parquet"):
             self.stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             return
         if self.columns is None:
             self.columns = list(record)
             self.csv.writerow([guard(column) for column in self.columns])
-        unknown = [column for column in record if column not in self.columns]
-        if unknown:
-            self._widen(unknown, case)
-        self.csv.writerow([_cell(record.get(column)) for column in self.columns])
+        if list(record) != self.columns:
+            unknown = [column for column in record if column not in self.columns]
+            if unknown:
+                self._widen(unknown, case)
+            record = {column: record.get(column) for column in self.columns}
+        self.csv.writerow([guard(value) if type(value) is str else value for value in record.values()])
 
     def _widen(self, unknown: Sequence[str], case: Case) -> None:
         """A later row brought new columns: write what there is again, with room for them before the scores."""
@@ -152,12 +164,6 @@ def write(result: Result, path: Path) -> None:
         for i, case in enumerate(result.cases):
             writer.add(case, {metric.name: result.scores[metric.name][i] for metric in result.metrics})
         writer.finish()
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return guard(value) if isinstance(value, str) else str(value)
 
 
 def _parquet(jsonl: Path, texts: Set[str]) -> None:

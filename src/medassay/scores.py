@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from medassay.study.summary import Aggregate
 
 
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """One metric's verdict on one case.
@@ -60,7 +63,7 @@ class Score:
         """Compact JSON; `from_json` gives back an equal score, to the last bit."""
         if self.value is None:
             said = {"l": dict(self.labels)} if self.labels else {}
-            return json.dumps({"u": self.unscored, **said}, ensure_ascii=False)
+            return _json({"u": self.unscored, **said})
         record: dict[str, Any] = {"v": self.value}
         if self.parts:
             record["p"] = dict(self.parts)
@@ -70,7 +73,7 @@ class Score:
             record["s"] = self.statistics
         if self.labels:
             record["l"] = dict(self.labels)
-        return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        return _json(record)
 
     @classmethod
     def from_json(cls, text: str) -> Score:
@@ -157,12 +160,10 @@ class Result:
 
     def rows(self) -> list[dict[str, Any]]:
         """One flat record a case, as in the scores file."""
-        from medassay.outputs import flat
+        from medassay.outputs import Flat
 
-        return [
-            flat(case, {m.name: self.scores[m.name][i] for m in self.metrics}, self.metrics)
-            for i, case in enumerate(self.cases)
-        ]
+        flat = Flat(self.metrics)
+        return [flat(case, {m.name: self.scores[m.name][i] for m in self.metrics}) for i, case in enumerate(self.cases)]
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas frame (pandas must be installed)."""

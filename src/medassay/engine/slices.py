@@ -48,12 +48,8 @@ class _Slice:
     metric: Metric
     cases: Sequence[Case]
     keys: list[bytes]
-    future: Future[Measured] = field(default_factory=Future)
-    settled: bool = False
-
-    @property
-    def scores(self) -> list[Score]:
-        return self.future.result().scores
+    scores: list[Score] | None = None
+    """None until it has been measured, and kept where there is a store."""
 
 
 Place = tuple[_Slice, int]
@@ -105,7 +101,7 @@ class Slices:
         for group in groups:
             futures = self.pool.submit([(one.metric, one.cases) for one in group], texts=self.store is not None)
             for one, future in zip(group, futures):
-                one.future, one.cases = future, ()
+                one.cases = ()
                 self.open[future] = one
         self._settle(block=False)
         return batch
@@ -132,18 +128,19 @@ class Slices:
         """Keep what has been measured since the last look, in the order it was asked for."""
         if block:
             wait(self.open, return_when=FIRST_COMPLETED)
-        for future in [future for future in self.open if future.done()]:
-            done = self.open.pop(future)
+        done = {future: self.open.pop(future) for future in list(self.open) if future.done()}
+        kept: list[tuple[bytes, str]] = []
+        for future, one in done.items():
             measured = future.result()
-            if self.store is not None and measured.texts is not None:
-                worth = (
-                    score.value is not None or (done.metric.keeps_unscored and score.unscored != DIED)
-                    for score in measured.scores
-                )
-                self.store.keep((k, t) for k, t, wanted in zip(done.keys, measured.texts, worth) if wanted)
-            for key in done.keys:
+            if measured.texts is not None:
+                each = zip(one.keys, measured.texts, measured.scores)
+                kept += [(key, text) for key, text, score in each if _lasting(one.metric, score)]
+        if self.store is not None and kept:
+            self.store.keep(kept)
+        for future, one in done.items():
+            one.scores = future.result().scores
+            for key in one.keys:
                 self.under_way.pop(key, None)
-            done.settled = True
 
     def _finish(self, batch: _Batch, metrics: Sequence[Metric]) -> list[Scored]:
         columns = {metric.name: iter(self._scores(metric, batch)) for metric in metrics}
@@ -159,9 +156,14 @@ class Slices:
 
     def _at(self, place: Place) -> Score:
         made, index = place
-        while not made.settled:
+        while made.scores is None:
             self._settle(block=True)
         return made.scores[index]
+
+
+def _lasting(metric: Metric, score: Score) -> bool:
+    """Whether a score may be kept: a number always, a reason only where it will hold in the next run."""
+    return score.value is not None or (metric.keeps_unscored and score.unscored != DIED)
 
 
 def _cut(

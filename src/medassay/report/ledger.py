@@ -38,7 +38,7 @@ class Ledger:
         """Take in one case; an unscored one is NaN here and is never counted."""
         self._system.append(self.systems.setdefault(case.system or "", len(self.systems)))
         self._id.append(_hash(case.id.encode("utf-8", "surrogatepass")))
-        self._reference.append(_hash(case.digest(["reference"])) if case.references else 0)
+        self._reference.append(_hash(case.reference_key) if case.references else 0)
         for name, column in self._value.items():
             value = scores[name].value
             column.append(math.nan if value is None else value)
