@@ -111,7 +111,16 @@ def mentions(text: str, names: Names | None = None) -> list[Mention]:
     >>> [text[m.start : m.end] for m in mentions(text)]
     ['pain', 'carcinoma of the left kidney', 'lisinopril']
     """
-    names = names or _names()
+    return list(_own(text)) if names is None else _found(text, names)
+
+
+@lru_cache(maxsize=2048)
+def _own(text: str) -> tuple[Mention, ...]:
+    """By medassay's own names; kept, because several metrics of a run ask about the same text."""
+    return tuple(_found(text, _names()))
+
+
+def _found(text: str, names: Names) -> list[Mention]:
     words = _content(text, names)
     found: list[Mention] = []
     at = 0
@@ -201,9 +210,15 @@ def _plain_words(text: str) -> Iterator[tuple[int, int, str, bool, bool]]:
     shouting = text.upper() == text
     last = 0
     for match in _WORD.finditer(text):
-        written = _POSSESSIVE.sub("", match[0])
-        word = _PLAIN.sub("", fold(written))
+        written, word = _folded(match[0])
         if word:
             acronym = not shouting and 2 <= len(written) <= 6 and written.upper() == written and not written.isdigit()
             yield match.start(), match.end(), word, acronym, bool(_STOP.search(text, last, match.start()))
         last = match.end()
+
+
+@lru_cache(maxsize=50_000)
+def _folded(match: str) -> tuple[str, str]:
+    """A word without its possessive, as written and folded."""
+    written = _POSSESSIVE.sub("", match)
+    return written, _PLAIN.sub("", fold(written))
