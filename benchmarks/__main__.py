@@ -52,16 +52,11 @@ def main(arguments: list[str]) -> int:
     failed = 0
     for name in given.names or ALL:
         title, place = ALL[name]
-        here = machine()
-        figures: list[Figure] = []
         try:
-            show(title, _kept(_measure(place), figures))
+            show(title, _kept(_measure(place), name, given.page))
         except (RuntimeError, OSError, ValueError) as error:
             print(f"  stopped: {error}", file=sys.stderr)
             failed = 1
-        if given.page and figures:
-            keep(given.page.with_suffix(".json"), name, title, here, figures)
-            write_page(given.page, list(ALL))
     return failed
 
 
@@ -71,9 +66,14 @@ def _measure(place: str) -> Iterator[Figure]:
     return run()
 
 
-def _kept(figures: Iterator[Figure], into: list[Figure]) -> Iterator[Figure]:
+def _kept(figures: Iterator[Figure], name: str, page: Path | None) -> Iterator[Figure]:
+    """The figures, kept as they come: a long section that is stopped leaves what it has measured."""
+    here, so_far = machine(), list[Figure]()
     for figure in figures:
-        into.append(figure)
+        so_far.append(figure)
+        if page:
+            keep(page.with_suffix(".json"), name, ALL[name][0], here, so_far)
+            write_page(page, list(ALL))
         yield figure
 
 

@@ -42,13 +42,13 @@ def run() -> Iterator[Figure]:
     """A curve for each metric and each thing that grows."""
     for name in METRICS:
         metric = load_metric(name)
-        many = 20 if name in _LEXICAL else 1
-        yield _curve(f"{name}: pairs", metric, [(n, _cases(many * n, 60)) for n in (25, 50, 100, 200)])
-        yield _curve(f"{name}: words a text", metric, [(n, _cases(many * 10, n)) for n in (100, 200, 400, 800, 1600)])
-        yield _curve(f"{name}: references", metric, [(n, _cases(many * 20, 60, references=n)) for n in (1, 2, 4, 8)])
-        yield _curve(f"{name}: systems", metric, [(n, _cases(many * 15, 60, systems=n)) for n in (1, 2, 4, 8)])
+        many = 40 if name in _LEXICAL else 1
+        yield _curve(f"{name}: pairs", metric, [(n, _cases(many * n, 60)) for n in (10, 20, 40, 80)])
+        yield _curve(f"{name}: words a text", metric, [(n, _cases(many * 4, n)) for n in (100, 200, 400, 800)])
+        yield _curve(f"{name}: references", metric, [(n, _cases(many * 8, 60, references=n)) for n in (1, 2, 4, 8)])
+        yield _curve(f"{name}: systems", metric, [(n, _cases(many * 6, 60, systems=n)) for n in (1, 2, 4, 8)])
     hare = load_metric("hare")
-    points = [(n, _dense(8, n)) for n in (10, 20, 40, 80, 160)]
+    points = [(n, _dense(3, n)) for n in (10, 20, 40, 80, 160)]
     found = [round(np.mean([len(r.entities) for r in read_reports([c.candidate for c in some])])) for _, some in points]
     yield _curve(f"hare: entities, text of the same length ({found[0]} to {found[-1]} found)", hare, points)
 
