@@ -27,6 +27,7 @@ ALL: dict[str, tuple[str, str]] = {
     "hare-gpu": ("HARE with an encoder of GatorTronS' size on one GPU", "hare_gpu:run"),
     "links": ("Linking mentions to concepts", "links:run"),
     "growth": ("How cost grows", "growth:run"),
+    "growth-hare": ("How the cost of HARE grows", "growth:hare"),
     "memory-growth": ("How memory grows", "growth:memory"),
     "memory": ("Memory on a million pairs", "commands:memory"),
     "slides": ("Whole slides", "slides:run"),
