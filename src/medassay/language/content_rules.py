@@ -219,7 +219,7 @@ def _meets(a: Entity, b: Entity) -> float:
     if a.concept is None or b.concept is None:
         return 0.8 if len(left & right) >= 2 and (left <= right or right <= left) else 0.0
     if a.concept.id == b.concept.id and not any(general) and left & right:
-        return 1.0
+        return 1.0 if left <= right or right <= left else 0.6
     for narrow, broad, broad_general in ((a, b, general[1]), (b, a, general[0])):
         if broad.assertion != "absent" or narrow.assertion == "absent":
             continue

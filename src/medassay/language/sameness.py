@@ -23,6 +23,13 @@ _LESSER = named_pattern("lesser")
 _TUMOUR = re.compile(r"malignan|tumou?r|carcinoma|cancer|neoplas|sarcoma|melanoma|lymphoma|atypia|metasta", re.I)
 _CELLS = named_pattern("other cells")
 """Words for other cells than the tumour's: a marker may differ between the two."""
+_PIECES = re.compile(r"aggregate|fragments?|pieces|cassette|received|labell?ed|sections? of", re.I)
+_METHOD = re.compile(
+    r"controls?\b|\bassay|sensitivity|antibod|\bclone|interpret|defined|cut-?off|technical|panel of|read as|\bif\b|"
+    r"insignificant",
+    re.I,
+)
+"""Words of how a test is done and read, not of what it showed."""
 _GENE = re.compile(r"FISH|amplif|mutation|rearrange|\bgene\b|hybridi[sz]ation", re.I)
 _NEGATION = re.compile(r"\b(?:no(?! special type)|not|negative|without|free)\b", re.I)
 _FRAGMENT = re.compile(r"\W*(?:but|with|and|while|although|whereas|however)\b", re.I)
@@ -42,7 +49,7 @@ def surely_one(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
         parts = _PART.search(one) or _PART.search(other)
         return not _limited(one, other) and _same_site(*words_, apart=parts is not None)
     if verdict.kind == "marker":
-        if (_CELLS.search(one) is None) != (_CELLS.search(other) is None):
+        if (_CELLS.search(one) is None) != (_CELLS.search(other) is None) or _METHOD.search(one + " " + other):
             return False
         genes = [_GENE.search(text) is not None for text in (one, other)]
         return verdict.weight > 0.85 and genes[0] == genes[1]  # an equivocal stain is settled by a second test
@@ -117,7 +124,8 @@ def _denies(one: str, other: str) -> bool:
 def _one_measure(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
     here = next((q for q in quantities(premise.text) if (q.start, q.end) == verdict.premise), None)
     there = next((q for q in quantities(hypothesis.text) if (q.start, q.end) == verdict.hypothesis), None)
-    if here is None or there is None or _limited(premise.text, hypothesis.text):
+    either = (premise.text, hypothesis.text)
+    if here is None or there is None or _limited(*either) or any(_PIECES.search(text) for text in either):
         return False
     if here.aspect == there.aspect == "extent":
         return True

@@ -30,18 +30,26 @@ _CUT = named_pattern("cut")
 _PAST = named_pattern("past")
 
 
+_ASIDE = ("history", "clinical", "preoperative", "gross", "macroscopic", "procedure", "specimen")
+_LABELS = re.compile(r"(?:^|[\n.;:])\s*(?:PART |Part |#\s?)?(?:[A-Z]|\d{1,2})[.):]\s+(?=[A-Z\"'])")
+_ONE_SPECIMEN = 3_000
+"""Characters: a longer report is taken to speak of several specimens, whether or not its parts are labelled."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One clause of a report: a small report of its own whose text stands at [start, end) of the whole.
 
-    specimen: label of the part it speaks of, empty where the report has none. section: kind of its section.
-    past: whether it tells of another time or place than the specimen at hand. topics: what it is about.
+    specimen: label of the part it speaks of, empty where the report has none. many: whether the report has several
+    parts. section: kind of its section. past: whether it tells of another time or place than the specimen at hand,
+    or how the specimen was received. topics: what it is about.
     """
 
     report: Report
     start: int
     end: int
     specimen: str
+    many: bool
     section: str
     past: bool
     topics: frozenset[str]
@@ -59,6 +67,7 @@ def statements(report: Report) -> list[Statement]:
 
 
 def _made(report: Report, spans: list[tuple[int, int]], parts: list[Specimen], heads: list[Section]) -> list[Statement]:
+    many = len(parts) > 1 or len(_LABELS.findall(report.text)) > 2 or len(report.text) > _ONE_SPECIMEN
     made = []
     for start, end in spans:
         text = report.text[start:end]
@@ -69,8 +78,8 @@ def _made(report: Report, spans: list[tuple[int, int]], parts: list[Specimen], h
         label = next((part.label for part in parts if part.start <= start < part.end), "")
         section = section_at(heads, start)
         kind = section.kind if section else ""
-        past = bool(_PAST.search(text)) or kind in ("history", "clinical", "preoperative")
-        made.append(Statement(small, start, end, label, kind, past, topics))
+        past = bool(_PAST.search(text)) or kind in _ASIDE
+        made.append(Statement(small, start, end, label, many, kind, past, topics))
     return made
 
 
@@ -170,8 +179,13 @@ def pairs(found: list[Statement]) -> list[Pair]:
     taken = {(pair.premise, pair.hypothesis) for pair in made}
     for i, one in enumerate(found):
         for j in concluding[:1]:
-            apart = one.specimen and found[j].specimen and one.specimen != found[j].specimen
-            if i != j and not one.past and not apart and not {(i, j), (j, i)} & taken and len(made) < FEW:
+            if (
+                i != j
+                and not one.past
+                and not _apart(one, found[j])
+                and not {(i, j), (j, i)} & taken
+                and len(made) < FEW
+            ):
                 made.append(Pair(i, j, "conclusion"))
     return made
 
@@ -184,20 +198,33 @@ def described(found: list[Statement]) -> list[Pair]:
     return [Pair(i, j, "description") for i in premises for j in hypotheses]
 
 
+MOST = 2_000
+"""Pairs of one report that are compared at most, the nearest statements first; only very long texts reach it."""
+
+
 def _alike(found: list[Statement]) -> list[Pair]:
-    made = []
-    for i, one in enumerate(found):
-        for j in range(i + 1, len(found)):
-            other = found[j]
-            if one.past or other.past or (one.specimen and other.specimen and one.specimen != other.specimen):
-                continue
+    made: list[Pair] = []
+    usable = [i for i, one in enumerate(found) if not one.past]
+    for distance in range(1, min(len(usable), MOST)):
+        for i, j in zip(usable, usable[distance:]):
+            one, other = found[i], found[j]
             kind = _kind(one, other)
-            if kind == "description":
-                forward = "description" in one.topics and "diagnosis" in other.topics
-                made.append(Pair(i, j, kind) if forward else Pair(j, i, kind))
-            elif kind:
-                made.append(Pair(i, j, kind))
-    return made
+            if not kind or (_apart(one, other) and not (kind == "marker" and one.specimen == other.specimen)):
+                continue
+            backward = kind == "description" and not ("description" in one.topics and "diagnosis" in other.topics)
+            made.append(Pair(j, i, kind) if backward else Pair(i, j, kind))
+        if len(made) >= MOST:
+            break
+    return sorted(
+        made[:MOST], key=lambda pair: (min(pair.premise, pair.hypothesis), max(pair.premise, pair.hypothesis))
+    )
+
+
+def _apart(one: Statement, other: Statement) -> bool:
+    """Whether two statements speak, or may speak, of different specimens."""
+    if one.many:
+        return not one.specimen or one.specimen != other.specimen
+    return bool(one.specimen and other.specimen and one.specimen != other.specimen)
 
 
 _OPPOSED = re.compile(r"^side (\d+)([ab])$")

@@ -30,6 +30,9 @@ RULED = 0.95
 AGREED = 0.02
 """Probability of a contradiction where a rule found that the two agree."""
 
+LOOSE = ("benignity", "number", "grade", "stage", "margin")
+"""Kinds of verdicts that do not hold in a report of several specimens, where each part has its own."""
+
 RARE = 0.05
 """Share of a report's pairs that contradict each other: the model learnt on pairs of which a third did, so its
 odds are scaled down to this share."""
@@ -152,6 +155,8 @@ def _between(found: Sequence[Statement]) -> Iterator[Found]:
     """The pairs of statements, with the verdict of the structured comparison where it has one."""
     for pair in pairs(list(found)):
         verdict = settle(compare(found[pair.premise].report, found[pair.hypothesis].report, strict=True))
+        if verdict is not None and verdict.kind in LOOSE and found[pair.premise].many:
+            verdict = None
         yield Found(pair, 0.0 if verdict is None else _chance(verdict), verdict)
 
 
