@@ -244,9 +244,7 @@ def _is_score(column: str, record: Mapping[str, Any], declared: set[str]) -> boo
 
 def _metrics(columns: Mapping[str, Floats | Labels], declared: set[str]) -> tuple[str, ...]:
     named = tuple(
-        column
-        for column in columns
-        if column not in LABELS and (column in declared or column + UNSCORED in columns)
+        column for column in columns if column not in LABELS and (column in declared or column + UNSCORED in columns)
     )
     if named:
         return named
