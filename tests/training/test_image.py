@@ -150,6 +150,7 @@ def test_a_trained_folder_serves_the_role(folder: Path, tmp_path: Path, monkeypa
     tower = Tower().eval()
     torch.save(tower.state_dict(), tmp_path / "tower.pth")
     monkeypatch.setattr(image_export, "cross_validate", lambda *_: {"caption_auc": 0.5})
+    monkeypatch.setattr(image_export, "across_sources", lambda *_: {})
     kept: list[Maps] = []
     monkeypatch.setattr(image_export, "fit", lambda *given: kept.append(fit(*given)) or kept[0])
     out = tmp_path / "out"

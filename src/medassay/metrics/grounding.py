@@ -45,6 +45,9 @@ class Grounding(Metric):
     are not assessed and say why. A case without an assessable entity, without tissue or with an unreadable image
     is unscored.
 
+    The embedded image model holds for images like those it learnt from, and is near chance on other sources (model
+    card); a pathology CLIP model (`models=`) or maps fitted on one's own images (`medassay train image`) go further.
+
     images: folder that relative image paths start from. mpp: micrometres a pixel where the file does not say.
     budget: patches of a slide that are looked at, drawn by `seed`; `none` looks at all.
     windows: look through windows of 224 pixels (the paper) or at whole patches; by default as the model learnt.

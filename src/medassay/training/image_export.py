@@ -24,7 +24,7 @@ from medassay.training.image import (
     fit,
     vocabulary_of,
 )
-from medassay.training.image_figures import cross_validate
+from medassay.training.image_figures import across_sources, cross_validate
 from medassay.training.tower import Tower, load_tower
 
 LEAST_COVERAGE = 0.7
@@ -46,6 +46,7 @@ def train_image(data: Path, base: Path, out: Path, seed: int = 0) -> dict[str, f
         for by in ("image", "caption")
         for name, value in cross_validate(seen, samples, vectors, by, seed).items()
     }
+    figures |= across_sources(seen, samples, vectors)
     out.mkdir(parents=True, exist_ok=True)
     settings = write_graphs(tower, fit(seen, samples, vectors), samples, vectors, out)
     settings["encoder"] = encoder_mark(models)

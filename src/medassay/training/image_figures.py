@@ -50,6 +50,22 @@ def cross_validate(
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
+def across_sources(seen: Floats, samples: Sequence[Sample], vectors: Mapping[str, Floats]) -> dict[str, float]:
+    """Zero-shot figures on a whole set that was left out of the fit: other slides, scanners and photographers.
+
+    The honest figure for images from anywhere else; folds within a set share its colours and its way of sampling.
+    """
+    figures: dict[str, float] = {}
+    for source in ("lc25000", "oral"):
+        learnt = [i for i, s in enumerate(samples) if s.source != source]
+        held = [i for i, s in enumerate(samples) if s.source == source]
+        if learnt and held:
+            maps = fit(seen[:, learnt], [samples[i] for i in learnt], vectors)
+            found = measure(maps, seen[0, held], [samples[i] for i in held], vectors, set())
+            figures |= {f"{name}_{source}_unseen": value for name, value in found.items()}
+    return figures
+
+
 def measure(
     maps: Maps, seen: Floats, samples: Sequence[Sample], vectors: Mapping[str, Floats], known: set[str]
 ) -> dict[str, float]:
