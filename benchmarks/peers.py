@@ -65,7 +65,7 @@ def _contests(
         return [float(each.mean())]
 
     yield "ROUGE-1, 2, L", ",".join(kinds), rouge, 1
-    yield "BLEU, sentence by sentence", "bleu", sentence_bleu, 100
+    yield "BLEU by sentence (theirs without effective order)", "bleu", sentence_bleu, 100
     yield "chrF", "chrf", chrf, 100
 
 
