@@ -17,8 +17,8 @@ from medassay.cases import Case
 from medassay.metrics.registry import load_metric, load_metrics
 from medassay.scores import Score
 
-PAIRS, WORDS = 1_000, 60
-EMBEDDED_PAIRS = 200
+PAIRS, WORDS = 300, 60
+EMBEDDED_PAIRS = 40
 
 
 def run() -> Iterator[Figure]:
@@ -87,10 +87,16 @@ def _bertscore(candidates: list[str], references: list[str], cases: list[Case]) 
 
         ours = seconds(lambda: got.append(_mean(metric.score(cases))))
         theirs = seconds(peer)
+    apart = abs(got[0] - want[0])
+    what = f"embedded BERTScore, {len(cases)} pairs"
+    if apart > 1e-3:
+        # Times of two different computations say nothing; `benchmarks.bertscore` compares with equal numbers.
+        yield Figure(what, f"not compared: means differ by {apart:.2f}, so the two do not compute the same", "")
+        return
     yield Figure(
-        f"embedded BERTScore, {len(cases)} pairs",
+        what,
         f"{ours:.2f} s, torchmetrics {theirs:.2f} s, opening the model included: {theirs / ours:.1f}×, "
-        f"means differ by {abs(got[0] - want[0]):.0e}",
+        f"means differ by {apart:.0e}",
         "",
     )
 
