@@ -199,7 +199,7 @@ def metrics_command(
 
 @app.command()
 def train(
-    role: Annotated[str, typer.Argument(help="ner, re, align, expert, quality, nli, likelihood or kge.")],
+    role: Annotated[str, typer.Argument(help="ner, re, align, expert, quality, nli, likelihood, image or kge.")],
     out: Annotated[Path, typer.Option(help="Folder for the model, as models.load(role, folder) reads it.")],
     data: Annotated[
         Path | None,

@@ -14,7 +14,7 @@ from medassay.cases import Case
 from medassay.errors import InputError, MedassayError
 from medassay.metrics.policy import Policy, parse_weights, read_policy
 from medassay.metrics.trust import Trust
-from medassay.outputs import flat
+from medassay.outputs import Flat
 from medassay.scores import Score
 
 
@@ -99,7 +99,7 @@ def test_partial_trust_deploys_only_where_the_policy_says_so() -> None:
 def test_the_row_has_its_columns_in_order() -> None:
     metric = Trust(three())
     one = case(g=1.0, l=1.0, s=1.0)
-    record = flat(one, {"trust": metric.score([one])[0]}, [metric])
+    record = Flat([metric])(one, {"trust": metric.score([one])[0]})
     ours = [name for name in record if name.startswith(("trust", "route"))]
     assert ours == [
         *("trust", "trust.grounding", "trust.logic", "trust.stability", "trust.weight", "trust.unscored"),
