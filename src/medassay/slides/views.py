@@ -11,11 +11,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medassay.slides.ahead import in_order
 from medassay.slides.histology import why_not_histology
 from medassay.slides.image import Slide
 from medassay.slides.patches import MPP, SIZE, Patch, patches
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from medassay.models.base import ImageModel, Matrix
 
 BATCH = 32
-"""Patches handed to the model at once: 25 MB of pixels."""
+"""Patches handed to the model at once: 25 MB of pixels; two such batches wait at most."""
 SHOWN_FROM = 200
 """Patches from which on a bar is shown on a terminal."""
 WHOLE_MOST = 4096
@@ -70,14 +72,19 @@ def look(
     plan = patches(slide, SIZE, mpp, budget=budget, seed=seed)
     vectors, boxes = [], []
     with _bar(len(plan), slide.path.name) as advance:
-        for batch in _batches(_views(plan, windows, advance)):
-            vectors.append(model.embed_images([view.pixels for view in batch]))
-            boxes += [view.box for view in batch]
+        # One thread for the model: the next batches are read while it works.
+        for made, places in in_order(partial(_embed, model), _batches(_views(plan, windows, advance)), workers=1):
+            vectors.append(made)
+            boxes += places
     width, height = slide.dimensions
     if not slide.whole and len(plan) > 1 and max(width, height) <= WHOLE_MOST:
         vectors.append(model.embed_images([slide.read(0, 0, width, height)]))
         boxes.append((0, 0, width, height))
     return Views(np.concatenate(vectors), np.array(boxes, np.int64), width, height, why_not_histology(slide))
+
+
+def _embed(model: ImageModel, batch: list[Patch]) -> tuple[Matrix, list[tuple[int, int, int, int]]]:
+    return model.embed_images([view.pixels for view in batch]), [view.box for view in batch]
 
 
 def _views(plan: Iterable[Patch], windows: bool, advance: Any) -> Iterator[Patch]:
