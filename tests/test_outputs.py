@@ -157,3 +157,20 @@ def test_refusals(tmp_path: Path) -> None:
         result().save(tmp_path / "s.xlsx")
     with pytest.raises(MedassayError, match="cannot be written"):
         result().save(tmp_path / "absent" / "s.csv")
+
+
+def test_rows_of_one_shape_and_of_others_stand_under_their_columns(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    cases = [
+        Case("a", "xx", ("r",), extra={"id": "1", "file.id": "2"}),
+        Case("b", "xxx", ("r",), extra={"id": "3", "file.id": "4"}),
+        Case("c", "x", extra={"k": "5"}),
+        Case("d", "x", ("r",), extra={"k": "6"}, system="s"),
+        Case("e", "x", ("r",), extra={"k": "7"}, system="s"),
+    ]
+    made = result(cases)
+    made.save(path)
+    with path.open(newline="") as stream:
+        read = list(csv.DictReader(stream))
+    wanted = [{k: "" if v is None else str(v) for k, v in row.items()} for row in made.rows()]
+    assert [{name: row[name] for name in one} for row, one in zip(read, wanted)] == wanted

@@ -6,6 +6,7 @@ are kept); 2 stopped, nothing usable was made; 130 interrupted (the same command
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -96,6 +97,7 @@ def score(
 
     from medassay.engine import load_engine
     from medassay.engine.job import Job
+    from medassay.engine.worker import RARELY
     from medassay.metrics.registry import DEFAULT, load_metrics
     from medassay.report.terminal import print_summary
 
@@ -117,6 +119,7 @@ def score(
         distribution=save_distribution,
         engine=load_engine(engine, workers=workers, address=address),
     )
+    gc.set_threshold(*RARELY)
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)
     for path, what in ((out, "scores"), (report, "report"), (save_distribution, "distribution")):

@@ -39,6 +39,26 @@ class Flat:
             (m.name, [(part, f"{m.name}.{part}") for part in m.parts], f"{m.name}.unscored", m.labels) for m in metrics
         ]
 
+    def shape(self, case: Case) -> tuple[object, ...]:
+        """What decides the columns of a case's record."""
+        return (case.system is None, not case.references, *case.extra)
+
+    def values(self, case: Case, scores: Mapping[str, Score]) -> list[Any]:
+        """The values of the record, in the order of its columns."""
+        row: list[Any] = [case.id] if case.system is None else [case.id, case.system]
+        row += case.extra.values()
+        if case.references:
+            row.append(case.reference_key.hex()[:12])
+        for name, parts, _, labels in self.columns:
+            score = scores[name]
+            row.append(score.value)
+            if parts:
+                found = score.parts
+                row += [found.get(part) for part, _ in parts]
+            row.append(score.unscored)
+            row += [score.labels.get(label) for label in labels]
+        return row
+
     def __call__(self, case: Case, scores: Mapping[str, Score]) -> dict[str, Any]:
         """The record: identity, carried columns, then each metric's value, parts, reason and labels."""
         record: dict[str, Any] = {"id": case.id}
@@ -84,6 +104,8 @@ class ScoresWriter:
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror}); choose another --out") from error
         self.columns: list[str] | None = None
+        self.shape: tuple[object, ...] | None = None
+        """Of the cases whose record has exactly the columns of the file, in their order."""
         self._start_csv()
 
     def _start_csv(self) -> None:
@@ -100,6 +122,10 @@ class ScoresWriter:
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Append one case."""
+        shape = self.flat.shape(case)
+        if shape == self.shape:
+            self._row(self.flat.values(case, scores))
+            return
         record = self.flat(case, scores)
         if self.suffix in (".jsonl", ".parquet"):
             self.stream.write(json.dumps(record, ensure_ascii=False) + "\n")
@@ -112,7 +138,12 @@ class ScoresWriter:
             if unknown:
                 self._widen(unknown, case)
             record = {column: record.get(column) for column in self.columns}
-        self.csv.writerow([guard(value) if type(value) is str else value for value in record.values()])
+        elif len(self.flat.values(case, scores)) == len(self.columns):  # no two columns of one name
+            self.shape = shape
+        self._row(record.values())
+
+    def _row(self, values: Iterable[Any]) -> None:
+        self.csv.writerow([guard(value) if type(value) is str else value for value in values])
 
     def _widen(self, unknown: Sequence[str], case: Case) -> None:
         """A later row brought new columns: write what there is again, with room for them before the scores."""
@@ -122,6 +153,7 @@ class ScoresWriter:
                 f"{self.path}: row {case.row} brings the columns to more than {_MOST_COLUMNS:,} "
                 f"('{unknown[0]}' is new); write .jsonl, or give every row the same columns"
             )
+        self.shape = None
         ours = {"reference_key", *(metric.name for metric in self.metrics)}
         at = next((i for i, column in enumerate(self.columns) if column in ours), len(self.columns))
         self.stream.close()

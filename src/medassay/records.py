@@ -107,7 +107,7 @@ def _csv_record(header: list[str], cells: list[str]) -> Mapping[str, Any] | str:
     if len(cells) != len(header):
         return f"{len(cells)} cells where the header has {len(header)} columns; is a comma or quote unescaped?"
     for column, cell in zip(header, cells):
-        if _NOT_UTF8.search(cell):
+        if not cell.isascii() and _NOT_UTF8.search(cell):
             return f"column '{column}': not UTF-8 (Latin-1?); save the file as UTF-8"
     return dict(zip(header, cells))
 

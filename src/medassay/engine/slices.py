@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from medassay.cases import Case, Row
 from medassay.engine.base import DIED, Scored, chunks, leaves
@@ -48,11 +48,14 @@ class _Slice:
     metric: Metric
     cases: Sequence[Case]
     keys: list[bytes]
+    measured: list[Score] | None = None
     scores: list[Score] | None = None
     """None until it has been measured, and kept where there is a store."""
 
 
 Place = tuple[_Slice, int]
+Column = list[Score | Place] | _Slice
+"""Each case's score, or the place where it will stand; or the one slice whose cases are exactly the column's."""
 
 
 @dataclass
@@ -60,7 +63,7 @@ class _Batch:
     """Rows under way: for each metric that is measured, each case's score or the place where it will stand."""
 
     rows: list[Row]
-    columns: dict[int, list[Score | Place]] = field(default_factory=dict)
+    columns: dict[int, Column] = field(default_factory=dict)
 
 
 class Slices:
@@ -70,6 +73,7 @@ class Slices:
         self.pool = pool
         self.store = store
         self.open: dict[Future[Measured], _Slice] = {}
+        self.keeping: dict[Future[None], list[_Slice]] = {}
         self.under_way: dict[bytes, Place] = {}
 
     def run(self, rows: Iterable[Row], metrics: Sequence[Metric], size: int) -> Iterator[list[Scored]]:
@@ -112,7 +116,7 @@ class Slices:
         cases: Sequence[Case],
         digests: dict[frozenset[str], list[bytes]],
         groups: list[list[_Slice]],
-    ) -> list[Score | Place]:
+    ) -> Column:
         """Where each case's score stands or will stand; slices that are to be measured for it join the groups."""
         if self.store is None:
             return [place for place, _ in _cut(metric, cases, [], groups)]
@@ -122,23 +126,37 @@ class Slices:
         firsts = sorted(mine.values())
         places = _cut(metric, [cases[i] for i in firsts], [keys[i] for i in firsts], groups)
         self.under_way.update((key, place) for place, key in places)
+        if len(firsts) == len(cases) and places and places[0][0][0] is places[-1][0][0]:
+            return places[0][0][0]
         return [Score.from_json(found[key]) if key in found else self.under_way[key] for key in keys]
 
     def _settle(self, *, block: bool) -> None:
-        """Keep what has been measured since the last look, in the order it was asked for."""
+        """Have kept what has been measured since the last look; release what has been kept."""
         if block:
-            wait(self.open, return_when=FIRST_COMPLETED)
+            waiting: list[Future[Any]] = [*self.open, *self.keeping]
+            wait(waiting, return_when=FIRST_COMPLETED)
         done = {future: self.open.pop(future) for future in list(self.open) if future.done()}
-        kept: list[tuple[bytes, str]] = []
+        rows: list[tuple[bytes, str]] = []
         for future, one in done.items():
             measured = future.result()
+            one.measured = measured.scores
             if measured.texts is not None:
                 each = zip(one.keys, measured.texts, measured.scores)
-                kept += [(key, text) for key, text, score in each if _lasting(one.metric, score)]
-        if self.store is not None and kept:
-            self.store.keep(kept)
-        for future, one in done.items():
-            one.scores = future.result().scores
+                rows += [(key, text) for key, text, score in each if _lasting(one.metric, score)]
+        if self.store is not None and rows and self.pool.ahead:
+            self.keeping[self.store.keep_soon(rows)] = list(done.values())
+        else:
+            if self.store is not None and rows:
+                self.store.keep(rows)
+            self._release(done.values())
+        for kept in [future for future in self.keeping if future.done()]:
+            kept.result()
+            self._release(self.keeping.pop(kept))
+
+    def _release(self, slices: Iterable[_Slice]) -> None:
+        """From here on the store knows them; whoever waits has their scores."""
+        for one in slices:
+            one.scores = one.measured
             for key in one.keys:
                 self.under_way.pop(key, None)
 
@@ -152,13 +170,15 @@ class Slices:
     def _scores(self, metric: Metric, batch: _Batch) -> list[Score]:
         if metric.members:
             return metric.compose([self._scores(member, batch) for member in metric.members])
-        return [one if isinstance(one, Score) else self._at(one) for one in batch.columns[id(metric)]]
+        column = batch.columns[id(metric)]
+        if isinstance(column, _Slice):
+            return self._awaited(column)
+        return [one if isinstance(one, Score) else self._awaited(one[0])[one[1]] for one in column]
 
-    def _at(self, place: Place) -> Score:
-        made, index = place
+    def _awaited(self, made: _Slice) -> list[Score]:
         while made.scores is None:
             self._settle(block=True)
-        return made.scores[index]
+        return made.scores
 
 
 def _lasting(metric: Metric, score: Score) -> bool:

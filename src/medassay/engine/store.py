@@ -11,6 +11,7 @@ import hashlib
 import shutil
 import sqlite3
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from medassay.cases import Case
@@ -27,11 +28,11 @@ class Store:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._beside: ThreadPoolExecutor | None = None
+        self._second: sqlite3.Connection | None = None
         try:
-            self.db = sqlite3.connect(self.path, timeout=60)
-            # WAL + NORMAL: a killed process loses nothing committed; a power cut at most the last batch.
+            self.db = self._connect()
             self.db.execute("PRAGMA journal_mode=WAL")
-            self.db.execute("PRAGMA synchronous=NORMAL")
             # With row ids: scores are appended, and only the short keys are put in order, which is three times faster.
             self.db.execute("CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, score TEXT)")
         except sqlite3.Error as error:
@@ -40,11 +41,30 @@ class Store:
                 "choose a writable folder with --out or --store, or run with --no-store"
             ) from error
 
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self.path, timeout=60)
+        # In WAL, NORMAL: a killed process loses nothing committed; a power cut at most the last batch.
+        db.execute("PRAGMA synchronous=NORMAL")
+        return db
+
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Finish what is to be kept, and let go of the file."""
+        if self._beside is not None:
+            self._beside.submit(self._close_second)
+            self._beside.shutdown(wait=True)
+            self._beside = None
         self.db.close()
+
+    def _close_second(self) -> None:
+        if self._second is not None:
+            self._second.close()
+            self._second = None
 
     def get(self, metric: Metric, cases: Sequence[Case]) -> list[Score | None]:
         """The stored score of each case, None where there is none yet."""
@@ -67,9 +87,23 @@ class Store:
 
     def keep(self, rows: Iterable[tuple[bytes, str]]) -> None:
         """Keep (key, JSON) rows, all or none; on return they survive a kill."""
+        self._insert(self.db, rows)
+
+    def keep_soon(self, rows: Sequence[tuple[bytes, str]]) -> Future[None]:
+        """As `keep`, in a thread that writes while this one goes on; in the order of the calls."""
+        if self._beside is None:
+            self._beside = ThreadPoolExecutor(1, thread_name_prefix="medassay-store")
+        return self._beside.submit(self._insert_beside, rows)
+
+    def _insert_beside(self, rows: Sequence[tuple[bytes, str]]) -> None:
+        if self._second is None:  # a connection belongs to its thread
+            self._second = self._connect()
+        self._insert(self._second, rows)
+
+    def _insert(self, db: sqlite3.Connection, rows: Iterable[tuple[bytes, str]]) -> None:
         try:
-            with self.db:
-                self.db.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
+            with db:
+                db.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
         except sqlite3.Error as error:
             raise MedassayError(
                 f"{self.path}: results could not be kept ({error}); is the disk full? Make room and give the same "
@@ -83,7 +117,7 @@ class Store:
 
     def delete(self) -> None:
         """Remove the file, and the parts beside it: the run they served is complete."""
-        self.db.close()
+        self.close()
         shutil.rmtree(self.parts, ignore_errors=True)
         for suffix in ("", "-wal", "-shm"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)

@@ -7,6 +7,7 @@ went wrong with the whole slice.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -21,6 +22,9 @@ from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
 from medassay.scores import Score
 
+RARELY = (50_000, 20, 50)
+"""Thresholds of the garbage collector: rows and scores hold no cycles, and looking for some took a tenth of a run."""
+
 
 def work(here: Connection, others: Sequence[Connection], metrics: Sequence[Metric], threads: int) -> None:
     """Answer slices until the other end is closed.
@@ -34,6 +38,8 @@ def work(here: Connection, others: Sequence[Connection], metrics: Sequence[Metri
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends the run
     limit_threads(threads)
+    gc.freeze()  # what came with the fork stays, and stays shared
+    gc.set_threshold(*RARELY)
     while True:
         try:
             message = here.recv_bytes()
