@@ -69,8 +69,8 @@ def test_it_says_what_it_is(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        (b"", 422),
-        (b"{", 422),
+        (b"", 400),
+        (b"{", 400),
         (b"[]", 422),
         (b'{"candidates": "one text"}', 422),
         (b'{"candidates": []}', 422),
@@ -91,6 +91,11 @@ def test_hostile_bodies(client: TestClient, body: bytes, status: int) -> None:
         assert reply.json()["message"]
         assert "aaaa" not in reply.text
     assert client.get("/health").status_code == 200
+
+
+def test_a_body_of_another_kind_is_refused(client: TestClient) -> None:
+    reply = client.post("/score", content=b'{"candidates": ["a"]}', headers={"content-type": "text/plain"})
+    assert reply.status_code == 415
 
 
 def test_a_body_that_does_not_say_its_size_is_cut_off(client: TestClient) -> None:

@@ -53,7 +53,7 @@ class BertScore(Metric):
     defined = "Zhang et al., BERTScore, ICLR 2020, section 3"
     parts: tuple[str, ...] = ("precision", "recall", "f1", "cut")
     bounds: tuple[float | None, float | None] = (-1.0, 1.0)
-    keep_every: ClassVar[int] = 64
+    keep_every: ClassVar[int] = 32
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ class Expert(Metric):
     defined = "scale: HARE §4.2; estimator: MODEL_CARD.md, role expert"
     parts = ("low", "high")
     bounds = (0.0, 5.0)
-    keep_every = 64
+    keep_every = 32
 
     def __init__(self, *, models: str = "embedded", references: Literal["best", "mean"] = "best") -> None:
         super().__init__(references=references)

@@ -38,7 +38,7 @@ class Hare(Metric):
     name = "hare"
     summary = "entities and relations of a pathology report met with the reference's"
     defined = "HARE §3.3–3.4 (paper mode); docs/metrics/hare.md (clinical mode)"
-    keep_every = 64
+    keep_every = 32
 
     def __init__(
         self,
