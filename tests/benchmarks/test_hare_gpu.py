@@ -39,8 +39,8 @@ def test_decisions_are_replaced_and_work_is_counted() -> None:
     work.watch(network)
     assert models["ner"].spans([REFERENCE]) == [GIVEN[REFERENCE]]
     tokens = len(network.read([REFERENCE])[0].tokens) + 2
-    assert float(work.tokens) == tokens
+    assert work.tokens == tokens
     # Two layers of 4 × 32 × 32 and 2 × 32 × 64 weights, two operations each a token; and attention.
     weights = 2 * (4 * 32 * 32 + 2 * 32 * 64)
     assert network.multiplied == weights
-    assert float(work.operations) == 2 * weights * tokens + 4 * 32 * 2 * tokens**2
+    assert work.operations == 2 * weights * tokens + 4 * 32 * 2 * tokens**2

@@ -82,7 +82,10 @@ def test_bleurt_is_opened_as_what_it_is(tmp_path: Path, narrow: int | None) -> N
     model = getattr(transformers, f"{kind}ForSequenceClassification")(config).eval()
     _bleurt(tmp_path / "bleurt", model, kind.lower(), narrow)
     said = load("quality", str(tmp_path / "bleurt")).scores(PAIRS)
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "bleurt" / "tokenizer.json"))
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(tmp_path / "bleurt" / "tokenizer.json"),
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+    )
     with torch.inference_mode():
         wanted = [float(model(**tokenizer(*pair, return_tensors="pt")).logits[0, 0]) for pair in PAIRS]
     assert said.tolist() == pytest.approx(wanted, abs=1e-4)

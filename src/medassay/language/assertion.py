@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -141,12 +141,7 @@ class _Clauses:
         self.bounds = bounds
         self.of = of
         self.targets = targets
-        pattern, effects = _scanner(of)
-        self.cues = [
-            _Cue(match.start(), match.end(), *effects[match.lastindex - 1])
-            for match in pattern.finditer(text)
-            if match.lastindex
-        ]
+        self.cues = list(_scanner(of).cues(text))
         self.starts = [cue.start for cue in self.cues]
 
     def verdicts(self) -> list[Verdict]:
@@ -255,30 +250,68 @@ class _Clauses:
         return bool(_CLOSES_LIST.search(self.text, target.end, end))
 
 
+Effect = tuple[str | None, str | None]
+"""What a cue does to entities after it and before it."""
+
+
+class _Scanner:
+    """Finds the cues for one kind of entity. Of two that begin at the same place the one of more words wins.
+
+    A place where a cue may begin is found first and its first letter tells which few to try: several times faster
+    than one expression over all cues, which tries each of them everywhere.
+    """
+
+    def __init__(self, effects: Mapping[str, Mapping[str, str]]) -> None:
+        by_letter: dict[str, list[str]] = {}
+        signs: list[str] = []
+        for cue in sorted(effects, key=lambda cue: (-cue.count(" "), -len(cue))):
+            letters = _first_letters(cue)
+            for letter in sorted(letters):
+                by_letter.setdefault(letter, []).append(cue)
+            if not letters:
+                signs.append(cue)
+        begins = rf"(?<!\w)[{''.join(sorted(by_letter))}]"
+        self.start = re.compile("|".join([begins, *map(_group, signs)]), re.I)
+        self.signs = [_effect(effects[cue]) for cue in signs]
+        self.tried: dict[str, tuple[re.Pattern[str], list[Effect]]] = {}
+        for letter, cues in by_letter.items():
+            entry = re.compile("|".join(map(_group, cues)), re.I), [_effect(effects[cue]) for cue in cues]
+            self.tried[letter] = self.tried[letter.upper()] = entry
+
+    def cues(self, text: str) -> Iterator[_Cue]:
+        """The cues of a text in order, never overlapping."""
+        found = self.start.search(text)
+        while found:
+            if found.lastindex:
+                at = found.end()
+                yield _Cue(found.start(), at, *self.signs[found.lastindex - 1])
+            else:
+                at = found.end()
+                pattern, effects = self.tried.get(found[0], (None, []))
+                cue = pattern.match(text, found.start()) if pattern else None
+                if cue and cue.lastindex:
+                    at = cue.end()
+                    yield _Cue(cue.start(), at, *effects[cue.lastindex - 1])
+            found = self.start.search(text, at)
+
+
 @lru_cache(maxsize=4)
-def _scanner(of: str) -> tuple[re.Pattern[str], list[tuple[str | None, str | None]]]:
-    """One expression over the cues for a kind of entity, and each cue's effect on what follows and precedes."""
+def _scanner(of: str) -> _Scanner:
     effects: dict[str, dict[str, str]] = {}
     for row in read_tsv("assertion.tsv"):
         if row["of"] == of:
             effects.setdefault(row["cue"], {})[row["governs"]] = row["effect"]
-    # Of two cues that begin at the same place the one of more words wins.
-    cues = sorted(effects, key=lambda cue: (-cue.count(" "), -len(cue)))
-    words: dict[str, list[str]] = {}
-    for cue in cues:
-        words.setdefault("".join(sorted(_first_letters(cue))), []).append(cue)
-    # Cues that share their first letters stand together behind one look at that letter: most places fail fast.
-    symbols = words.pop("", [])
-    parts = [f"(?=[{letters}])(?:{'|'.join(map(_group, some))})" for letters, some in words.items()]
-    pattern = re.compile("|".join([rf"(?<!\w)(?:{'|'.join(parts)})", *map(_group, symbols)]), re.I)
-    ordered = [effects[cue] for some in (*words.values(), symbols) for cue in some]
-    return pattern, [(each.get("next") or each.get("both"), each.get("prev") or each.get("both")) for each in ordered]
+    return _Scanner(effects)
+
+
+def _effect(governs: Mapping[str, str]) -> Effect:
+    return governs.get("next") or governs.get("both"), governs.get("prev") or governs.get("both")
 
 
 def _first_letters(cue: str) -> set[str]:
     """Letters or digits a cue can begin with; none for a cue that begins with a sign."""
     if cue.startswith("(?:"):
-        return {choice[0] for choice in cue[3 : cue.index(")")].split("|")}
+        return {choice[0].lower() for choice in cue[3 : cue.index(")")].split("|")}
     return {cue[0].lower()} if cue[0].isalnum() else set()
 
 

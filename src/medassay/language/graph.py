@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,14 +89,36 @@ def read_reports(texts: Sequence[str], models: str = "embedded") -> list[Report]
     """Read each distinct text once; the reports come in the order of the texts."""
     distinct = list(dict.fromkeys(texts))
     ner, relations = load("ner", models), load("re", models)
-    read: dict[str, Report] = {}
     step = int(getattr(ner, "at_once", READ_AT_ONCE))
-    for start in range(0, len(distinct), step):
-        some = distinct[start : start + step]
-        spans = ner.spans(some)
-        for text, found, reading in zip(some, spans, relations.read(some, spans)):
-            read[text] = _report(text, found, reading)
+    parts = [distinct[start : start + step] for start in range(0, len(distinct), step)]
+    made = _on_device if hasattr(ner, "begin") and hasattr(relations, "begin") else _one_by_one
+    read = {report.text: report for report in made(parts, ner, relations)}
     return [read[text] for text in texts]
+
+
+def _one_by_one(parts: Iterable[Sequence[str]], ner: Any, relations: Any) -> Iterator[Report]:
+    for some in parts:
+        spans = ner.spans(some)
+        yield from map(_report, some, spans, relations.read(some, spans))
+
+
+def _on_device(parts: Iterable[Sequence[str]], ner: Any, relations: Any) -> Iterator[Report]:
+    """The same where models answer later (`begin`): a device always has the next part's entities and this part's
+    relations to work on while the reports of the part before are put together."""
+    coming = iter(parts)
+    some = next(coming, None)
+    spans_of = ner.begin(some) if some is not None else None
+    earlier: tuple[Sequence[str], Sequence[Sequence[Span]], Callable[[], list[Reading]]] | None = None
+    while some is not None and spans_of is not None:
+        spans = spans_of()
+        following = next(coming, None)
+        spans_of = ner.begin(following) if following is not None else None
+        asked = relations.begin(some, spans)
+        if earlier is not None:
+            yield from map(_report, earlier[0], earlier[1], earlier[2]())
+        earlier, some = (some, spans, asked), following
+    if earlier is not None:
+        yield from map(_report, earlier[0], earlier[1], earlier[2]())
 
 
 def _report(text: str, spans: Sequence[Span], reading: Reading) -> Report:

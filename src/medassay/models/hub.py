@@ -15,8 +15,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from medassay.errors import MissingExtra, ModelError
-from medassay.models.hub_device import Answer, Part, choose, prepared
+from medassay.models.hub_device import Answer, Batch, Part, ahead, choose, prepared
 from medassay.models.hub_files import HubFolder, is_path, open_folder
+from medassay.models.hub_packed import packed
 from medassay.models.tokens import Tokens, Window, encodable, sentence_windows
 
 LONGEST = 512
@@ -103,6 +104,11 @@ class Network:
         with _quiet():
             self.tokenizer = self._open_tokenizer()
             self.model = self._open_model()
+        # The library's own call wraps every text's tokens in Python; texts of any length go through, none is padded.
+        self.backend = self.tokenizer.backend_tokenizer
+        self.backend.no_truncation()
+        self.backend.no_padding()
+        self.packed = packed(self.model)
         self.pad = int(self.tokenizer.pad_token_id or 0)
         self.typed = "token_type_ids" in self.tokenizer.model_input_names
         self.before, self.after = self._frame()
@@ -177,16 +183,8 @@ class Network:
         """The tokens of each text, without frame tokens, at any length."""
         if not texts:
             return []
-        made = self.tokenizer(
-            [encodable(text) for text in texts],
-            add_special_tokens=False,
-            return_offsets_mapping=True,
-            verbose=False,
-        )
-        return [
-            Read(Tokens(ids, [(a, b) for a, b in offsets], made.tokens(i)), made.word_ids(i))
-            for i, (ids, offsets) in enumerate(zip(made["input_ids"], made["offset_mapping"]))
-        ]
+        made = self.backend.encode_batch([encodable(text) for text in texts], add_special_tokens=False)
+        return [Read(Tokens(one.ids, one.offsets, one.tokens), one.word_ids) for one in made]
 
     def framed(self, ids: Sequence[int]) -> list[int]:
         """A row: the ids between the frame tokens."""
@@ -217,8 +215,8 @@ class Network:
         """Framed rows of the texts, cut where they are longer than a row, tokenised part by part."""
         for start in range(0, len(texts), PART):
             some = [encodable(text) for text in texts[start : start + PART]]
-            made = self.tokenizer(some, add_special_tokens=False, return_attention_mask=False, verbose=False)
-            yield start, [self.framed(ids[: self.room]) for ids in made["input_ids"]]
+            made = self.backend.encode_batch_fast(some, add_special_tokens=False)
+            yield start, [self.framed(one.ids[: self.room]) for one in made]
 
     def run(
         self, rows: Sequence[Sequence[int]], sides: Sequence[Sequence[int]] | None = None
@@ -231,10 +229,32 @@ class Network:
     ) -> Iterator[tuple[list[int], Any, Any]]:
         import torch
 
-        for batch in prepared(parts, self.place, self.pad, sides, typed=self.typed):
-            feeds = {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.inputs.items()}
+        made = self._prepared(parts, sides)
+        for batch in ahead(made) if self.device == "cuda" else made:
             with torch.inference_mode():
-                yield batch.rows, self.model(**feeds), feeds["attention_mask"]
+                yield batch.rows, *self.forward(batch)
+
+    def _prepared(self, parts: Iterable[Part], sides: Sequence[Sequence[int]] | None = None) -> Iterator[Batch]:
+        end_to_end = self.packed is not None
+        return prepared(parts, self.place, self.pad, sides, typed=self.typed, end_to_end=end_to_end)
+
+    def forward(self, batch: Batch) -> tuple[Any, Any]:
+        """The outputs for one batch, and its mask."""
+        inputs = {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.inputs.items()}
+        if self.packed is not None:
+            return self.packed(inputs, max(batch.lengths))
+        return self.model(**inputs), inputs["attention_mask"]
+
+    def launch(self, parts: Iterable[Part], take: Callable[[Any, Any], Any]) -> list[Answer]:
+        """Ask for all rows now; the answers (as in `answers`) are on their way, and waited for when looked at."""
+        import torch
+
+        sent = []
+        with torch.inference_mode():
+            for batch in self._prepared(parts):
+                output, mask = self.forward(batch)
+                sent.append(Answer(batch.rows, take(output, mask).float()))
+        return sent
 
     def answers(
         self,

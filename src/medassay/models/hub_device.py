@@ -1,8 +1,8 @@
 """Where transformers models run, in which arithmetic, and how rows of tokens reach them.
 
-On CUDA a thread prepares the next batches (tokenising included, where rows come from texts) in pinned memory while
-the device works, copies in both directions do not wait, and the numbers of one batch are handed out while the next
-is computed. On the CPU the same steps happen one after the other.
+On CUDA copies in both directions do not wait, and work is asked for before its answers are needed: either all
+batches of some texts at once (`Network.launch`), or one after the other, the next ones prepared by a thread while the
+device works (`Network.answers`). On the CPU the same steps happen one after the other.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import queue
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from medassay.errors import MedassayError
 from medassay.models.tokens import batches, pad
@@ -88,41 +90,67 @@ def budget_for(config: Mapping[str, Any], free: int, size: int, *, speaks: bool 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows ready for a model, on the host: their indices, and its inputs by name."""
+    """Rows ready for a model, on the host: their indices and lengths, and its inputs by name."""
 
     rows: list[int]
     inputs: dict[str, Any]
+    lengths: tuple[int, ...] = ()
 
 
 def prepared(
-    parts: Iterable[Part], device: Device, padding: int, sides: Sequence[Row] | None, *, typed: bool
+    parts: Iterable[Part],
+    device: Device,
+    padding: int,
+    sides: Sequence[Row] | None,
+    *,
+    typed: bool,
+    end_to_end: bool = False,
 ) -> Iterator[Batch]:
-    """Batches of bounded size, longest rows of each part first; ahead of the device in a thread on CUDA."""
-    made = _prepare(parts, device, padding, sides, typed)
-    return ahead(made) if device.name == "cuda" else made
+    """Batches of bounded size, longest rows of each part first.
 
-
-def _prepare(
-    parts: Iterable[Part], device: Device, padding: int, sides: Sequence[Row] | None, typed: bool
-) -> Iterator[Batch]:
+    end_to_end: rows in one line (`hub_packed.py`) instead of a padded matrix.
+    """
     import torch
 
-    pinned = device.name == "cuda"
-    multiple = 8 if pinned else 1  # widths that tensor cores take
     for start, rows in parts:
         for batch in batches([len(row) for row in rows], device.budget):
-            ids = pad([rows[i] for i in batch], padding, multiple)
-            lengths = np.array([len(rows[i]) for i in batch])
-            arrays = {"input_ids": ids, "attention_mask": (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.int64)}
-            if typed:
-                given = np.zeros_like(ids)
-                for k, i in enumerate(batch if sides else ()):
-                    given[k, : lengths[k]] = sides[start + i] if sides else 0
-                arrays["token_type_ids"] = given
+            some = [rows[i] for i in batch]
+            given = [sides[start + i] for i in batch] if sides and typed else None
+            arrays = _laid_out(some, given) if end_to_end else _matrix(some, given, padding, device, typed)
             tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-            if pinned:
+            if device.name == "cuda":
                 tensors = {name: tensor.pin_memory() for name, tensor in tensors.items()}
-            yield Batch([start + i for i in batch], tensors)
+            yield Batch([start + i for i in batch], tensors, tuple(map(len, some)))
+
+
+def _matrix(
+    rows: Sequence[Row], sides: Sequence[Row] | None, padding: int, device: Device, typed: bool
+) -> dict[str, npt.NDArray[Any]]:
+    ids = pad(rows, padding, 8 if device.name == "cuda" else 1)  # widths that tensor cores take
+    lengths = np.array([len(row) for row in rows])
+    arrays = {"input_ids": ids, "attention_mask": (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.int64)}
+    if typed:
+        given = np.zeros_like(ids)
+        for k, side in enumerate(sides or ()):
+            given[k, : lengths[k]] = side
+        arrays["token_type_ids"] = given
+    return arrays
+
+
+def _laid_out(rows: Sequence[Row], sides: Sequence[Row] | None) -> dict[str, npt.NDArray[Any]]:
+    """The tokens of all rows in one line; bounds: where each row begins and ends in it; places: where each token
+    would stand in the padded matrix, read row by row."""
+    ids = np.fromiter(chain.from_iterable(rows), np.int64)
+    lengths = np.array([len(row) for row in rows])
+    bounds = np.concatenate([[0], lengths.cumsum()])
+    positions = np.arange(len(ids)) - np.repeat(bounds[:-1], lengths)
+    return {
+        "input_ids": ids,
+        "position_ids": positions,
+        "token_type_ids": np.fromiter(chain.from_iterable(sides), np.int64) if sides else np.zeros_like(ids),
+        "bounds": bounds.astype(np.int32),
+        "places": positions + np.repeat(np.arange(len(rows)) * lengths.max(), lengths),
+    }
 
 
 def ahead(items: Iterator[Batch], most: int = _AHEAD) -> Iterator[Batch]:

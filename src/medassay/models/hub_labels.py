@@ -112,7 +112,7 @@ def group(tags: Sequence[Tag], chances: Sequence[float]) -> list[tuple[int, int,
         before = tags[i - 1] if i else Tag("I", None)
         goes_on = tag.type == before.type and tag.place not in _STARTS and before.place not in _ENDS
         if first is not None and not goes_on:
-            found.append((first, i - 1, str(before.type), float(np.mean(chances[first:i]))))
+            found.append((first, i - 1, str(before.type), sum(chances[first:i]) / (i - first)))
             first = None
         if first is None and tag.type is not None:
             first = i

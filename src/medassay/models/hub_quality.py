@@ -80,13 +80,16 @@ class BleurtNetwork(Network):
         import transformers
 
         path = self.folder.path
-        frame = {f"{name}_token": f"[{name.upper()}]" for name in ("cls", "sep", "pad", "unk", "mask")}
+        frame: dict[str, Any] = {f"{name}_token": f"[{name.upper()}]" for name in ("cls", "sep", "pad", "unk", "mask")}
+        frame["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]  # BLEURT tells its sides apart
         try:
             if (path / "tokenizer.json").is_file():
                 return transformers.PreTrainedTokenizerFast(tokenizer_file=str(path / "tokenizer.json"), **frame)
             if (path / "vocab.txt").is_file():
                 return transformers.BertTokenizerFast(str(path / "vocab.txt"), do_lower_case=True)
-            return transformers.DebertaV2TokenizerFast(vocab_file=str(path / "spm.model"), do_lower_case=False)
+            return transformers.DebertaV2TokenizerFast(
+                vocab_file=str(path / "spm.model"), do_lower_case=False, model_input_names=frame["model_input_names"]
+            )
         except Exception as error:  # the library and its backends raise types of their own
             raise ModelError(f"{path}: its tokenizer cannot be opened ({type(error).__name__}: {error})") from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from medassay.models.base import RELATION_TYPES, Link, Reading, Span
 from medassay.models.hub import Network, windows_of
+from medassay.models.hub_device import Answer
 from medassay.models.hub_labels import read_relation_labels, relatedness
 from medassay.models.roles import READ_WINDOW, InOrder
 from medassay.models.tokens import Window
@@ -49,26 +50,26 @@ class HubRelations:
         self.network, self.name = network, network.name
         self.labels = read_relation_labels(network.labels, str(network.folder.path))
         self.markers = _markers(network)
-        self.cache: OrderedDict[str, npt.NDArray[np.float64]] = OrderedDict()
+        self.cache: OrderedDict[str, _Answers] = OrderedDict()
 
     def read(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Reading]:
         """The links of each text, each with a chance of at least `RELATED`."""
+        return self.begin(texts, spans)()
+
+    def begin(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> Callable[[], list[Reading]]:
+        """Ask the model now; what is called gives the readings, so that the device is not waited for."""
         questions = self._questions(texts, spans)
-        answers = self._answer(questions)
-        best: list[dict[tuple[int, int], float]] = [{} for _ in texts]
-        for asked in questions:
-            chance = relatedness(answers[asked.marked], self.labels, asked.kinds)
-            pair = (asked.head, asked.tail)
-            best[asked.text][pair] = max(chance, best[asked.text].get(pair, 0.0))
-        readings = []
-        for t, pairs in enumerate(best):
-            links = [
-                Link(head, tail, RELATION_TYPES[spans[t][head].type, spans[t][tail].type], chance)
-                for (head, tail), chance in sorted(pairs.items())
-                if chance >= RELATED
-            ]
-            readings.append(Reading((), tuple(links)))
-        return readings
+        answers = self._ask(questions)
+
+        def finish() -> list[Reading]:
+            best: list[dict[tuple[int, int], float]] = [{} for _ in texts]
+            for asked in questions:
+                chance = relatedness(answers[asked.marked][asked.marked], self.labels, asked.kinds)
+                pair = (asked.head, asked.tail)
+                best[asked.text][pair] = max(chance, best[asked.text].get(pair, 0.0))
+            return [_reading(pairs, some) for pairs, some in zip(best, spans)]
+
+        return finish
 
     def _questions(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Question]:
         reads = self.network.read(texts)
@@ -110,18 +111,41 @@ class HubRelations:
             orders.append((tail, head))
         return orders
 
-    def _answer(self, questions: Sequence[Question]) -> dict[str, npt.NDArray[np.float64]]:
-        """The outputs for each distinct question; asked once a run, across all reports, and remembered."""
+    def _ask(self, questions: Sequence[Question]) -> dict[str, _Answers]:
+        """Where the answer to each question will be; each is asked once a run, across all reports."""
         distinct = dict.fromkeys(asked.marked for asked in questions)
-        answers = {marked: self.cache[marked] for marked in distinct if marked in self.cache}
-        fresh = [marked for marked in distinct if marked not in answers]
-        for batch, logits in self.network.answers(self.network.rows_of(fresh), lambda output, _: output.logits):
-            for i, row in zip(batch, logits.astype(np.float64)):
-                answers[fresh[i]] = row
-        self.cache.update((marked, answers[marked]) for marked in fresh)
-        while len(self.cache) > _CACHED_QUESTIONS:
-            self.cache.popitem(last=False)
-        return answers
+        places = {marked: self.cache[marked] for marked in distinct if marked in self.cache}
+        fresh = [marked for marked in distinct if marked not in places]
+        if fresh:
+            sent = self.network.launch(self.network.rows_of(fresh), lambda output, _: output.logits)
+            places |= dict.fromkeys(fresh, _Answers(fresh, sent))
+            self.cache.update((marked, places[marked]) for marked in fresh)
+            while len(self.cache) > _CACHED_QUESTIONS:
+                self.cache.popitem(last=False)
+        return places
+
+
+class _Answers:
+    """The outputs for questions that were asked together, waited for when the first of them is looked at."""
+
+    def __init__(self, questions: Sequence[str], sent: list[Answer]) -> None:
+        self.questions, self.sent = questions, sent
+        self.found: dict[str, npt.NDArray[np.float64]] = {}
+
+    def __getitem__(self, marked: str) -> npt.NDArray[np.float64]:
+        while self.sent:
+            rows, logits = self.sent.pop().get()
+            self.found.update(zip((self.questions[i] for i in rows), logits.astype(np.float64)))
+        return self.found[marked]
+
+
+def _reading(pairs: Mapping[tuple[int, int], float], spans: Sequence[Span]) -> Reading:
+    links = (
+        Link(head, tail, RELATION_TYPES[spans[head].type, spans[tail].type], chance)
+        for (head, tail), chance in sorted(pairs.items())
+        if chance >= RELATED
+    )
+    return Reading((), tuple(links))
 
 
 def mark(text: str, one: tuple[int, int], two: tuple[int, int], markers: Sequence[str] = _MARKERS) -> str:

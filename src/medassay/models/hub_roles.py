@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from medassay.errors import ModelError
 from medassay.models.base import Judgement, Matrix, Span, TokenStates
-from medassay.models.hub import PART, Network, Read
-from medassay.models.hub_device import Part
+from medassay.models.hub import Network, Read, windows_of
 from medassay.models.hub_labels import group, read_tags
 from medassay.models.pairs import diagnosis_first
 from medassay.models.roles import apart
 from medassay.models.states import join_states, state_windows
-from medassay.models.tokens import Tokens, Window, sentence_windows
+from medassay.models.tokens import Tokens, Window
 
 _CACHED_TEXTS = 20_000
 CASES_AT_ONCE = 1024
 """Cases that a metric should hand to a GPU together, so that between them it never waits."""
-READ_AT_ONCE = 4096
+READ_AT_ONCE = 128
 """Texts whose entities and relations are read together: the questions about relations fill whole batches."""
 
 
@@ -134,32 +133,32 @@ class HubNer:
 
     def spans(self, texts: Sequence[str]) -> list[list[Span]]:
         """The entities of each text, in text order, never overlapping; equal texts are read once a run."""
-        distinct = list(dict.fromkeys(texts))
-        placed = {text: self.cache[text] for text in distinct if text in self.cache}
-        fresh = [text for text in distinct if text not in placed]
-        found: dict[str, list[Span]] = {text: [] for text in fresh}
-        reads: list[Read] = []
-        windows: list[Window] = []
+        return self.begin(texts)()
 
-        def parts() -> Iterator[Part]:
-            for start in range(0, len(fresh), PART):
-                made = self.network.read(fresh[start : start + PART])
-                reads.extend(made)
-                first = len(windows)
-                for i, one in enumerate(made, start):
-                    windows.extend(sentence_windows(fresh[i], one.tokens, i, self.network.room))
-                some = windows[first:]
-                yield first, [self.network.framed(reads[w.text].tokens.ids[w.first : w.last]) for w in some]
+    def begin(self, texts: Sequence[str]) -> Callable[[], list[list[Span]]]:
+        """Have the model read now; what is called gives the spans, so that the device is not waited for."""
+        known = {text: self.cache[text] for text in texts if text in self.cache}
+        fresh = [text for text in dict.fromkeys(texts) if text not in known]
+        reads = self.network.read(fresh)
+        windows = windows_of(fresh, reads, self.network.room)
+        rows = [self.network.framed(reads[w.text].tokens.ids[w.first : w.last]) for w in windows]
+        sent = self.network.launch([(0, rows)], lambda output, _: output.logits.float().softmax(-1))
 
-        for batch, chances in self.network.answers(parts(), lambda output, _: output.logits.float().softmax(-1)):
-            for k, i in enumerate(batch):
-                window = windows[i]
-                found[fresh[window.text]] += self._decode(fresh[window.text], window, reads[window.text], chances[k])
-        placed |= {text: apart(spans) for text, spans in found.items()}
-        self.cache.update((text, placed[text]) for text in fresh)
-        while len(self.cache) > _CACHED_TEXTS:
-            self.cache.popitem(last=False)
-        return [placed[text] for text in texts]
+        def finish() -> list[list[Span]]:
+            found: dict[str, list[Span]] = {text: [] for text in fresh}
+            for answer in sent:
+                batch, chances = answer.get()
+                for k, i in enumerate(batch):
+                    text = fresh[windows[i].text]
+                    found[text] += self._decode(text, windows[i], reads[windows[i].text], chances[k])
+            made = {text: apart(spans) for text, spans in found.items()}
+            self.cache.update(made)
+            while len(self.cache) > _CACHED_TEXTS:
+                self.cache.popitem(last=False)
+            placed = known | made
+            return [placed[text] for text in texts]
+
+        return finish
 
     def _decode(self, text: str, window: Window, read: Read, chances: Any) -> list[Span]:
         """The entities of a window by the chances [tokens of its row, labels]."""

@@ -79,6 +79,8 @@ def encodable(text: str) -> str:
 
 def sentence_windows(text: str, tokens: Tokens, index: int, limit: int, overlap: int = 32) -> list[Window]:
     """Windows of whole sentences, each as full as `limit` tokens allows."""
+    if len(tokens) <= limit:
+        return [Window(index, 0, len(tokens), 0, len(tokens))] if len(tokens) else []
     overlap = min(overlap, limit // 2)
     ends = _sentence_ends(text, tokens)
     windows: list[Window] = []
