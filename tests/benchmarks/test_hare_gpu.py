@@ -44,3 +44,10 @@ def test_decisions_are_replaced_and_work_is_counted() -> None:
     weights = 2 * (4 * 32 * 32 + 2 * 32 * 64)
     assert network.multiplied == weights
     assert work.operations == 2 * weights * tokens + 4 * 32 * 2 * tokens**2
+
+
+@pytest.mark.hf
+def test_half_precision_is_close() -> None:
+    figure = hare_gpu.precision(TINY, [REFERENCE, CANDIDATE])
+    assert figure.reached
+    assert "2 texts" in figure.what and "bfloat16 0.0" in figure.measured
