@@ -73,6 +73,8 @@ def is_template(text: str) -> bool:
     True
     """
     placeholders = _PLACEHOLDER.findall(text)
+    if not placeholders and text.count(":") <= _FEW_WORDS:
+        return False  # most texts
     rest = _MARKUP.sub("", _PLACEHOLDER.sub(" ", text))
     headings = _HEADING.findall(rest)
     left = len(_WORD.findall(rest))

@@ -80,7 +80,7 @@ class Hare(Metric):
         return {**common, "weights": WEIGHTS.version, "empty": "unscored"}
 
     def measure(self, cases: Sequence[Case]) -> list[Score]:
-        reasons = [unreadable(case) for case in cases]
+        reasons = unreadable(cases)
         ready = [case for case, reason in zip(cases, reasons) if reason is None]
         texts = [case.references[0] for case in ready] + [case.candidate for case in ready]
         reports = read_reports(texts, models=self.models)
@@ -162,12 +162,10 @@ def harmonic(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision > 0 and recall > 0 else 0.0
 
 
-def unreadable(case: Case) -> str | None:
-    """Why a case cannot be read as two English reports, or None."""
+def unreadable(cases: Sequence[Case]) -> list[str | None]:
+    """Why each case cannot be read as two English reports, or None; equal texts are looked at once."""
     from medassay.language.checks import problem
 
-    for side, text in (("candidate", case.candidate), ("reference", case.references[0])):
-        found = problem(text)
-        if found:
-            return f"{side} {found}"
-    return None
+    sides = [(("candidate", case.candidate), ("reference", case.references[0])) for case in cases]
+    found = {text: problem(text) for text in {text for pair in sides for _, text in pair}}
+    return [next((f"{side} {found[text]}" for side, text in pair if found[text]), None) for pair in sides]
