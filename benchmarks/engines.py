@@ -25,6 +25,7 @@ from benchmarks.texts import pairs
 SHORT_ROWS = int(os.environ.get("BENCH_ROWS", "1000000"))
 _WORK = (
     ("rouge", "rouge", 20_000, 60),
+    ("rouge", "rouge", 100_000, 60),
     ("bertscore", "bertscore", 1_200, 0),
     ("hare", "hare", 600, 0),
 )
@@ -87,13 +88,13 @@ def on_ray() -> Iterator[Figure]:
         return
     with tempfile.TemporaryDirectory() as folder:
         cases, out = Path(folder) / "cases.csv", Path(folder) / "out.csv"
-        write_reports(cases, 600)
+        write_reports(cases, 1_200)
         arguments = ["score", str(cases), "--metrics", "hare", "--resamples", "0", "--out", str(out), "--engine", "ray"]
         one = measured([*arguments, "--workers", "1"], 2)
         two = measured([*arguments, "--workers", "2"], 2)
         ratio = one.wall / two.wall
         yield Figure(
-            "hare, 600 pairs, start of Ray included",
+            "hare, 1,200 pairs, start of Ray included",
             f"{one.wall:.1f} s, two workers {two.wall:.1f} s: {ratio:.2f}× {_load()}",
             "1.6×",
             ratio >= 1.6,

@@ -81,7 +81,14 @@ class Case:
             value = self.references if need == "reference" else getattr(self, need, self.extra.get(need))
             if need == "image" and value:
                 value = [value, *_stamp(str(value))]
-            hasher.update(_json([need, value]).encode("utf-8", "surrogatepass"))
+            hasher.update(need.encode())
+            for part in value if isinstance(value, tuple) else (value,):
+                # Each part with its kind and length before it, so that no two contents look alike.
+                text = part if isinstance(part, str) else _json(part)
+                data = text.encode("utf-8", "surrogatepass")
+                hasher.update(b"%c%d:" % (b"t" if text is part else b"j", len(data)))
+                hasher.update(data)
+            hasher.update(b";")
         return hasher.digest()
 
     @property

@@ -88,6 +88,22 @@ def guard(cell: str) -> str:
     return "'" + cell if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
 
 
+def cells(values: Iterable[Any]) -> Iterator[Any]:
+    """Values as cells of a CSV row. A number that stands in it twice (a value and the part it is) is spelled once.
+
+    >>> list(cells(["=1+1", 0.25, None, 0.25]))
+    ["'=1+1", '0.25', None, '0.25']
+    """
+    spelled: dict[float, str] = {}
+    for value in values:
+        if type(value) is float and value:  # 0.0 and -0.0 are equal, but not spelled alike
+            if value not in spelled:
+                spelled[value] = repr(value)
+            yield spelled[value]
+        else:
+            yield guard(value) if type(value) is str else value
+
+
 class ScoresWriter:
     """Writes records to `path` as they come; the finished file replaces the old one in one step."""
 
@@ -143,7 +159,7 @@ class ScoresWriter:
         self._row(record.values())
 
     def _row(self, values: Iterable[Any]) -> None:
-        self.csv.writerow([guard(value) if type(value) is str else value for value in values])
+        self.csv.writerow(cells(values))
 
     def _widen(self, unknown: Sequence[str], case: Case) -> None:
         """A later row brought new columns: write what there is again, with room for them before the scores."""

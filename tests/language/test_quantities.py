@@ -62,6 +62,11 @@ def test_numbers_about_different_things_are_not_compared(premise: str, hypothesi
     assert not comparable(one, other)
 
 
+def test_a_range_written_backwards_is_the_same_range() -> None:
+    (one,), (other,) = quantities("60-40% of cells"), quantities("40-60% of cells")
+    assert (one.low, one.high) == (other.low, other.high) == (40, 60)
+
+
 @given(st.text(alphabet="0123456789.,%x cmgofHP/<>µ-½", max_size=60))
 def test_any_text_is_read(text: str) -> None:
     for one in quantities(text):

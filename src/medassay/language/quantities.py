@@ -179,7 +179,8 @@ def _counts(text: str) -> Iterable[Quantity]:
         yield _quantity(text, match, "number", low, high)
 
 
-def _interval(match: re.Match[str], low: float, high: float) -> tuple[float, float]:
+def _interval(match: re.Match[str], one: float, other: float) -> tuple[float, float]:
+    low, high = min(one, other), max(one, other)  # "20-10 %" is a range too
     if match["more"]:
         return low, INFINITE
     return (0.0, high) if match["less"] else (low, high)
