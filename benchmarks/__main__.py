@@ -72,7 +72,7 @@ def _kept(figures: Iterator[Figure], name: str, page: Path | None) -> Iterator[F
     here, so_far = machine(), list[Figure]()
     for figure in figures:
         so_far.append(figure)
-        if page:
+        if page and not figure.measured.startswith("not measured"):  # what another machine measured stays
             keep(page.with_suffix(".json"), name, ALL[name][0], here, so_far)
             write_page(page, list(ALL))
         yield figure
