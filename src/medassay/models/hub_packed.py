@@ -125,11 +125,14 @@ def _attention(weight: Any) -> Any:
     """Attention inside rows: flash attention on CUDA in half precision, row by row on the CPU."""
     if not weight.is_cuda:
         return _row_by_row
-    if weight.element_size() != 2:
+    import torch
+
+    # Flash attention is for half precision, on cards from Ampere on.
+    if weight.element_size() != 2 or torch.cuda.get_device_capability(weight.device) < (8, 0):
         return None
     try:
         from torch.nn.attention.varlen import varlen_attn
-    except ImportError:
+    except ImportError:  # torch before 2.10
         return None
 
     def attend(query: Any, key: Any, value: Any, bounds: Any, longest: int) -> Any:
