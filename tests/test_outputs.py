@@ -174,3 +174,25 @@ def test_rows_of_one_shape_and_of_others_stand_under_their_columns(tmp_path: Pat
         read = list(csv.DictReader(stream))
     wanted = [{k: "" if v is None else str(v) for k, v in row.items()} for row in made.rows()]
     assert [{name: row[name] for name in one} for row, one in zip(read, wanted)] == wanted
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize(
+    ("name", "full"),
+    [("s.csv", "s.csv.partial"), ("s.parquet", "s.parquet.partial"), ("s.parquet", "s.parquet.partial.parquet")],
+)
+def test_a_full_disk_is_told_and_nothing_is_left(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, full: str
+) -> None:
+    (tmp_path / full).symlink_to("/dev/full")
+    many = [Case(f"c{i}", "x" * (i % 7)) for i in range(2000)]
+    with pytest.raises((MedassayError, OSError), match="No space left on device"):
+        result(many).save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    assert not capfd.readouterr().err  # no word of a panic
+
+
+def test_a_parquet_file_is_told_from_the_disk_that_holds_it(tmp_path: Path) -> None:
+    (tmp_path / "s.parquet.partial.parquet").mkdir()
+    with pytest.raises(MedassayError, match=r"s\.parquet: cannot be written \(Is a directory\); is the disk full"):
+        result().save(tmp_path / "s.parquet")

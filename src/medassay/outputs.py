@@ -132,9 +132,11 @@ class ScoresWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
-        self.stream.close()
-        if kind is not None:
-            self.partial.unlink(missing_ok=True)
+        try:
+            self.stream.close()
+        finally:  # what was not yet written may not fit either
+            if kind is not None:
+                self.partial.unlink(missing_ok=True)
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Append one case."""
@@ -203,7 +205,9 @@ class ScoresWriter:
             text = json.dumps(meta, ensure_ascii=False, indent=1) + "\n"
             self.path.with_name(self.path.name + ".meta.json").write_text(text, encoding="utf-8")
         except OSError as error:
-            raise MedassayError(f"{self.path}: cannot be written ({error.strerror})") from error
+            raise MedassayError(
+                f"{self.path}: cannot be written ({error.strerror}); is the disk full, or the file in use?"
+            ) from error
 
 
 def write(result: Result, path: Path) -> None:
@@ -220,7 +224,6 @@ def _parquet(jsonl: Path, texts: Set[str]) -> None:
     texts: columns that hold text even where every row is empty.
     """
     from arro3.core import Array, DataType, Field, RecordBatch, RecordBatchReader, Schema
-    from arro3.io import write_parquet
 
     kinds: dict[str, set[type]] = {}
     for record in _json_lines(jsonl):
@@ -249,8 +252,52 @@ def _parquet(jsonl: Path, texts: Set[str]) -> None:
         return RecordBatch.from_arrays(columns, schema=schema)
 
     target = jsonl.with_name(jsonl.name + ".parquet")
-    write_parquet(RecordBatchReader.from_batches(schema, batches()), str(target))
+    write_table(RecordBatchReader.from_batches(schema, batches()), target)
     target.replace(jsonl)
+
+
+def write_table(batches: Any, path: Path) -> None:
+    """Write a reader of record batches as a Parquet file; where that fails, by an OSError as a rule, nothing stays."""
+    from arro3.io import write_parquet
+
+    stream = path.open("wb")
+    try:
+        with stream:
+            sink = _Sink(stream)
+            write_parquet(batches, sink)
+            sink.end()
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+class _Sink:
+    """Where arro3 writes to. An error of the disk waits here until arro3 is done: inside, it would be a panic."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+        self.error: OSError | None = None
+
+    def write(self, data: bytes) -> int:
+        try:
+            if self.error is None:
+                self.stream.write(data)
+        except OSError as error:
+            self.error = error
+        return len(data)
+
+    def flush(self) -> None:
+        """Left to `end`."""
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Asked for by arro3, never used."""
+        return self.stream.seek(offset, whence)
+
+    def end(self) -> None:
+        """All is on the disk; or raises what went wrong."""
+        if self.error is not None:
+            raise self.error
+        self.stream.flush()
 
 
 def _arrow_type(words: bool, seen: set[type], data_type: Any) -> Any:

@@ -18,6 +18,7 @@ from typing import Any
 
 from medassay.cases import Case, Row
 from medassay.errors import MedassayError
+from medassay.outputs import write_table
 from medassay.scores import Score
 
 _TRIES = "tries"
@@ -58,7 +59,6 @@ class Parts:
     def write(self, file: int, index: int, rows: Sequence[Row], columns: Sequence[tuple[str, Sequence[str]]]) -> None:
         """Keep a finished slice. columns: each metric's name and the scores of the cases, as JSON."""
         from arro3.core import Array, DataType, Field, RecordBatch, RecordBatchReader, Schema
-        from arro3.io import write_parquet
 
         cells: dict[str, tuple[Any, list[Any]]] = {
             "row": (DataType.int64(), [row.number for row in rows]),
@@ -76,12 +76,8 @@ class Parts:
         block = RecordBatch.from_arrays([Array(values, type=kind) for kind, values in cells.values()], schema=schema)
         target = self.path(file, index)
         partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-        try:
-            write_parquet(RecordBatchReader.from_batches(schema, [block]), str(partial))
-            partial.replace(target)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        write_table(RecordBatchReader.from_batches(schema, [block]), partial)
+        partial.replace(target)
 
     def read(self, file: int, index: int, patience: float = 30.0) -> Part:
         """A finished slice; a shared folder may show it a moment after it was written."""
