@@ -78,6 +78,17 @@ def test_in_one_process_one_batch_is_measured_at_a_time() -> None:
     assert metric.most == 1
 
 
+def test_scorers_of_one_process_do_not_disturb_one_another() -> None:
+    """They share models and what these remember."""
+    texts = [f"Breast: invasive carcinoma, grade {k % 3 + 1}. ER positive. Size {k} mm." for k in range(12)]
+    reference = "Breast: invasive ductal carcinoma, grade 2. ER negative."
+    with Scorer("hare") as one, Scorer("hare") as two, ThreadPoolExecutor(4) as pool:
+        wanted = [score.value for score in one.score_batch(texts, [reference] * 12)["hare"]]
+        asked = [pool.submit(scorer.score_batch, texts, [reference] * 12) for scorer in (one, two) * 3]
+        for future in asked:
+            assert [score.value for score in future.result()["hare"]] == wanted
+
+
 def test_many_threads_share_the_workers() -> None:
     with Scorer(Length(), workers=2) as scorer, ThreadPoolExecutor(8) as pool:
         made = pool.map(lambda k: scorer.score_batch(["x" * k, "y"])["length"][0].value, range(1, 40))

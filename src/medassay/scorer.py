@@ -6,7 +6,6 @@ to the last bit, whatever is scored together or at the same time.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -65,7 +64,6 @@ class Scorer:
         self.leaves = leaves(self.metrics)
         self.workers = workers
         self.pool: Here | Machine = Machine(self.leaves, workers) if workers else Here()
-        self.one_at_a_time = threading.Lock()
         self.closed = False
 
     def score_batch(
@@ -99,11 +97,7 @@ class Scorer:
         """Scores of ready-made cases."""
         if self.closed:
             raise MedassayError("this scorer is closed; make another")
-        if isinstance(self.pool, Here):
-            with self.one_at_a_time:  # models and their caches are made for one thread
-                columns = self._begin(cases)
-        else:
-            columns = self._begin(cases)
+        columns = self._begin(cases)
         scores = {id(leaf): column.scores() for leaf, column in zip(self.leaves, columns)}
         return Result(
             tuple(cases), self.metrics, {metric.name: self._composed(metric, scores) for metric in self.metrics}

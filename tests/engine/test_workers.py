@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -212,6 +213,68 @@ def test_places() -> None:
     onnx, torch = Deadly(), Deadly()
     onnx.models, torch.models = "embedded", "paper"  # type: ignore[attr-defined]
     assert (place(onnx), place(torch)) == ("cores", "device")
+
+
+class Model:
+    """As a loaded model says where it comes from."""
+
+    def __init__(self, source: str) -> None:
+        self.loaded_from = ("encoder", source)
+
+
+def test_a_metric_is_placed_by_the_models_it_holds() -> None:
+    embedded, hub, holder = Deadly(), Deadly(), Deadly()
+    embedded.encoder = Model("embedded")  # type: ignore[attr-defined]
+    hub.encoder = Model("somebody/some-model")  # type: ignore[attr-defined]
+    holder.dimensions = [embedded, hub]  # type: ignore[attr-defined]
+    assert [place(metric) for metric in (embedded, hub, holder)] == ["cores", "device", "device"]
+    (real,) = load_metrics("bertscore")
+    assert place(real) == "cores"
+
+
+class OnDevice(Deadly):
+    """Notes which thread measures, and whether another one does at the same time."""
+
+    runs_on = "device"
+    busy = 0
+    seen: ClassVar[set[tuple[str, int]]] = set()
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name  # type: ignore[misc]
+
+    def measure(self, cases: Sequence[Case]) -> list[Score]:
+        OnDevice.busy += 1
+        OnDevice.seen.add((threading.current_thread().name, OnDevice.busy))
+        time.sleep(0.02)
+        OnDevice.busy -= 1
+        return super().measure(cases)
+
+
+def test_metrics_on_a_device_share_one_thread() -> None:
+    metrics = [OnDevice("one"), OnDevice("two")]
+    given = rows([str(i) for i in range(40)])
+    made = [one for batch in Local(2).score(lambda: given, metrics, None) for one in batch]
+    assert [one.scores["two"].value for one in made] == [float(i) for i in range(40)]
+    assert OnDevice.seen == {("medassay-device_0", 1)}
+
+
+def test_who_waits_when_the_workers_are_closed_is_told() -> None:
+    metric = Sleeping()
+    workers = Workers([metric], 1)
+    waiting = [workers.submit([(metric, [Case("1", "1")])], texts=False)[0] for _ in range(4)]
+    workers.close()
+    for future in waiting:
+        with pytest.raises(MedassayError, match="stopped"):
+            future.result(timeout=10)
+    with pytest.raises(MedassayError, match="stopped"):
+        workers.submit([(metric, [Case("1", "1")])], texts=False)
+
+
+class Sleeping(Deadly):
+    def measure(self, cases: Sequence[Case]) -> list[Score]:
+        time.sleep(30)
+        return super().measure(cases)
 
 
 def test_workers_that_cannot_be_forked_are_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:

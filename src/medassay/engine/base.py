@@ -76,18 +76,28 @@ def place(metric: Metric) -> str:
     """Where a metric is measured: `cores`, `device` or `network`. Models that run on torch are a device's work."""
     if metric.runs_on != "cores":
         return metric.runs_on
-    spec = getattr(getattr(metric, "whole", metric), "models", None)
-    return "device" if isinstance(spec, str) and _on_torch(spec) else "cores"
+    return "device" if any(_on_torch(source) for source in _sources(metric)) else "cores"
 
 
-def _on_torch(spec: str) -> bool:
-    """Whether a models specification names any model that is not a set of ONNX graphs."""
-    if spec == "embedded":
-        return False
-    from medassay.models.loading import ROLES, resolve
+def _sources(metric: Metric) -> Iterator[str]:
+    """Where the models of a metric come from: those it holds, those of metrics it holds, and those it names."""
+    whole = getattr(metric, "whole", metric)
+    spec = getattr(whole, "models", None)
+    if isinstance(spec, str) and spec != "embedded":
+        from medassay.models.loading import ROLES, resolve
 
-    sources = {resolve(role, spec) for role in ROLES}
-    return any(source != "embedded" and not (Path(source) / "manifest.json").is_file() for source in sources)
+        yield from {resolve(role, spec) for role in ROLES}
+    for held in vars(whole).values():
+        for one in held if isinstance(held, list | tuple) else (held,):
+            if isinstance(one, Metric):
+                yield from _sources(one)
+            elif hasattr(one, "loaded_from"):
+                yield one.loaded_from[1]
+
+
+def _on_torch(source: str) -> bool:
+    """Whether a model's source is anything but a set of ONNX graphs."""
+    return source != "embedded" and not (Path(source) / "manifest.json").is_file()
 
 
 def measure(metric: Metric, cases: Sequence[Case]) -> list[Score]:

@@ -1,14 +1,16 @@
 """The local engine: this machine's cores filled with worker processes, or everything in this process.
 
 Metrics that need the cores are measured by worker processes, whose models share the cores out among them.
-Metrics that wait for an endpoint, or whose model fills a graphics card by itself, run in a thread each.
+Metrics that wait for an endpoint run in a thread each; those whose models run on torch, and fill a graphics card by
+themselves, share one.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import copy
 
 from medassay.cases import Case, Row
@@ -19,6 +21,8 @@ from medassay.engine.store import Store
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric, survey_all
 from medassay.scores import Result, Score
+
+_ONE_AT_A_TIME = threading.RLock()
 
 
 class Here:
@@ -36,20 +40,24 @@ class Here:
 
 
 class Machine:
-    """Worker processes for the metrics that need cores, a thread for each of the others."""
+    """Worker processes for the metrics that need cores, threads for the others."""
 
     def __init__(self, metrics: Sequence[Metric], workers: int) -> None:
         from medassay.engine.workers import Workers
 
-        fit = [metric for metric in metrics if place(metric) == "cores"]
+        places = {id(metric): place(metric) for metric in metrics}
+        fit = [metric for metric in metrics if places[id(metric)] == "cores"]
         self.workers = Workers(fit, workers, threads=max(1, cores() // workers))
         self.ahead = self.workers.ahead
+        self.waiting = [metric for metric in metrics if places[id(metric)] != "cores"]
+        # One thread for all work on a device: metrics share models, and a model is made for one thread.
+        device = ThreadPoolExecutor(1, thread_name_prefix="medassay-device")
         self.threads = {
-            id(metric): ThreadPoolExecutor(1, thread_name_prefix=f"medassay-{metric.name}")
-            for metric in metrics
-            if metric not in fit
+            id(metric): device
+            if places[id(metric)] == "device"
+            else ThreadPoolExecutor(1, thread_name_prefix=f"medassay-{metric.name}")
+            for metric in self.waiting
         }
-        self.waiting = [metric for metric in metrics if metric not in fit]
 
     def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
         """The scores of each unit, in time."""
@@ -165,5 +173,7 @@ def score_cases(cases: Sequence[Case], metrics: Sequence[Metric], *, workers: in
 
 
 def _measure(metric: Metric, cases: Sequence[Case], texts: bool) -> Measured:
-    scores = measure(metric, cases)
+    # Models and their caches are shared by all metrics of a process, and made for one thread.
+    with nullcontext() if place(metric) == "network" else _ONE_AT_A_TIME:
+        scores = measure(metric, cases)
     return Measured(scores, [score.to_json() for score in scores] if texts else None)

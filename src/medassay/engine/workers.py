@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from medassay.cases import Case
@@ -28,6 +28,8 @@ from medassay.scores import Score
 
 _MOST_DEATHS = 64
 """Deaths in a row, no slice between them measured: then it is not a case that kills."""
+
+STOPPED = "the run was stopped"
 
 START = "fork" if sys.platform == "linux" else "spawn"
 """A forked worker starts in milliseconds and shares what is loaded; elsewhere forking is unsafe or absent."""
@@ -56,6 +58,9 @@ class _Job:
     message: bytes
 
 
+_NOT_YET = _Job([], False, b"")
+
+
 class Workers:
     """Up to `number` processes with these metrics, started as there is work for them. Safe from any thread.
 
@@ -80,10 +85,12 @@ class Workers:
         made = [_Unit(self.index[id(metric)], metric.with_evidence, cases) for metric, cases in units]
         job = _Job(made, texts, ask([unit.asked for unit in made], texts))
         with self.counting:
+            if self.closed:
+                raise MedassayError(STOPPED)
             self.pending += 1
             if self.pending > len(self.lanes):
                 self._one_more()
-        self.jobs.put(job)
+            self.jobs.put(job)
         return [unit.future for unit in made]
 
     def warm(self) -> None:
@@ -111,18 +118,27 @@ class Workers:
                 f"{self.number} of them? Try fewer --workers"
             )
 
+    def _waiting(self) -> _Job | None:
+        try:
+            return self.jobs.get_nowait()
+        except Empty:
+            return None
+
     def done(self) -> None:
         """Count a job that is over."""
         with self.counting:
             self.pending -= 1
 
     def close(self) -> None:
-        """End all workers, whatever they are doing."""
-        with self.starting:  # no worker starts from here on
+        """End all workers, whatever they are doing; who still waits for scores is told."""
+        with self.counting, self.starting:  # no job is taken and no worker starts from here on
             if self.closed:
                 return
             self.closed = True
         atexit.unregister(self.close)
+        while (job := self._waiting()) is not None:
+            for unit in job.units:
+                unit.future.set_exception(MedassayError(STOPPED))
         for _ in self.lanes:
             self.jobs.put(None)
         for lane in self.lanes:
@@ -144,7 +160,7 @@ class _Lane(threading.Thread):
         # One at a time: a fork must know every end that it copies.
         with self.pool.starting:
             if self.pool.closed:
-                raise MedassayError("the run was stopped")
+                raise MedassayError(STOPPED)
             self.pipe, there = self.context.Pipe()
             known = [lane.pipe for lane in self.pool.lanes if lane is not self]
             copies = [*known, self.pipe] if START == "fork" else []
@@ -158,7 +174,7 @@ class _Lane(threading.Thread):
     def run(self) -> None:
         job = self._next()
         while job is not None:
-            following = None
+            following: _Job | None = _NOT_YET
             for k, unit in enumerate(job.units):
                 rest = job.units[k + 1 :]
                 reply = self._receive()
@@ -167,14 +183,18 @@ class _Lane(threading.Thread):
                     if rest:
                         self._send(ask([one.asked for one in rest], job.texts))
                     continue
-                if not rest and not self.pool.jobs.empty():
-                    following = self._next()  # the worker has it before these scores are looked at
+                if not rest:
+                    following = self._next(wait=False)  # the worker has it before these scores are looked at
                 _conclude(unit, partial(_open, reply))
             self.pool.done()
-            job = following or self._next()
+            job = self._next() if following is _NOT_YET else following
 
-    def _next(self) -> _Job | None:
-        job = self.pool.jobs.get()
+    def _next(self, *, wait: bool = True) -> _Job | None:
+        """The next job, sent to the process; None at the end; `_NOT_YET` where none waits and none is waited for."""
+        try:
+            job = self.pool.jobs.get(block=wait)
+        except Empty:
+            return _NOT_YET
         if job is not None:
             self._send(job.message)
         return job
