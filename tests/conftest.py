@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +10,9 @@ from dataclasses import dataclass
 import pytest
 
 from medassay.cli import main
+
+# Numbers are compared with the library's own: on a machine with a graphics card, too, in full precision.
+os.environ.setdefault("MEDASSAY_DTYPE", "float32")
 
 
 @dataclass(frozen=True)
