@@ -15,8 +15,9 @@ from fastapi.testclient import TestClient
 
 import medassay
 from medassay import Case, Metric, Score, Scorer
-from medassay.serving.app import Limits, create_app
+from medassay.serving.app import create_app
 from medassay.serving.batching import Batcher, Closing, Overloaded
+from medassay.serving.limits import Limits
 
 
 class Slow(Metric):

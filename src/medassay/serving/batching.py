@@ -1,7 +1,7 @@
 """Requests gathered into batches: many small ones cost what one large one does.
 
 The queue is bounded by the cases in it. What does not fit is refused at once, with the time after which it is worth
-asking again; nothing waits without bound, and memory does not grow with the number of clients.
+asking again; nothing waits without bound.
 """
 
 from __future__ import annotations
@@ -64,6 +64,13 @@ class Batcher:
     def start(self) -> None:
         """Begin to take batches from the queue."""
         self.loops = [asyncio.create_task(self._loop()) for _ in range(AT_ONCE)]
+
+    def has_room(self) -> None:
+        """Raise what `score` would for any request: it need not be read."""
+        if self.closing:
+            raise Closing
+        if self.taken >= self.room:
+            raise Overloaded(self.after())
 
     async def score(self, cases: Sequence[Case]) -> dict[str, list[Score]]:
         """The scores of a request's cases, by metric."""

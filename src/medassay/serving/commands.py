@@ -42,7 +42,8 @@ def serve_scores(
     from medassay.cli import say
     from medassay.metrics.registry import DEFAULT
     from medassay.scorer import Scorer
-    from medassay.serving.app import Limits, create_app, serve
+    from medassay.serving.app import create_app, serve
+    from medassay.serving.limits import Limits
 
     scorer = Scorer(
         metrics or ",".join(DEFAULT),

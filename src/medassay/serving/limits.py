@@ -1,55 +1,54 @@
-"""Bodies of bounded size: a request that is too large is refused before it is read whole."""
+"""What the server takes on at once, in cases, in bytes and in time; and the bytes that it holds, counted."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from dataclasses import dataclass
 
-Scope = dict[str, Any]
+CONNECTIONS = 900
+"""Open at once; more are answered 503. Below the 1,024 files that a process commonly may have open."""
 
 
-class BodyLimit:
-    """Refuses bodies of more than `most` bytes, announced or not."""
+@dataclass(frozen=True)
+class Limits:
+    """What the server takes on.
 
-    def __init__(self, app: Any, most: int) -> None:
-        self.app, self.most = app, most
+    room: cases waiting or under way. batch: cases scored together. patience: seconds that a batch which is not full
+    waits for more. request: cases in one request. references: references in one request. body: bytes of one request.
+    held: bytes of all requests and answers in memory. slowest: seconds that a request may take to arrive.
+    """
 
-    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        announced = next((v for k, v in scope["headers"] if k == b"content-length"), b"0")
-        if announced.isdigit() and int(announced) > self.most:
-            await self._refuse(send)
-            return
-        seen, refused, begun = 0, False, False
+    room: int = 8192
+    batch: int = 256
+    patience: float = 0.005
+    request: int = 2048
+    references: int = 16_384
+    body: int = 32 * 2**20
+    held: int = 256 * 2**20
+    slowest: float = 60.0
 
-        async def counted() -> Any:
-            nonlocal seen, refused
-            message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > self.most:
-                refused = True
-                return {"type": "http.disconnect"}
-            return message
 
-        async def watched(message: Any) -> None:
-            nonlocal begun
-            if refused:  # whatever the application makes of a body that was cut off
-                return
-            begun = True
-            await send(message)
+class Held:
+    """Bytes of requests and answers in memory, of all clients together. most: where it ends."""
 
-        try:
-            await self.app(scope, counted, watched)
-        except Exception:
-            if not refused:
-                raise
-        if refused and not begun:
-            await self._refuse(send)
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.bytes = 0
 
-    async def _refuse(self, send: Any) -> None:
-        text = json.dumps({"message": f"the request is larger than {self.most:,} bytes; send several"}).encode()
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())]
-        await send({"type": "http.response.start", "status": 413, "headers": [*headers, (b"connection", b"close")]})
-        await send({"type": "http.response.body", "body": text})
+
+class Lease:
+    """One request's share of what is held."""
+
+    __slots__ = ("bytes", "held")
+
+    def __init__(self, held: Held) -> None:
+        self.held, self.bytes = held, 0
+
+    def fits(self, size: int) -> bool:
+        """Whether this request may hold so many bytes; where it is the only one it may."""
+        others = self.held.bytes - self.bytes
+        return others + size <= self.held.most or not others
+
+    def resize(self, size: int) -> None:
+        """Hold so many bytes from now on."""
+        self.held.bytes += size - self.bytes
+        self.bytes = size

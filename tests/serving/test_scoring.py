@@ -1,0 +1,199 @@
+"""Requests are read in bounded memory: what there is no room for is refused before it is read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from medassay import Case, Metric, Score, Scorer
+from medassay.serving.batching import Batcher
+from medassay.serving.limits import Limits
+from medassay.serving.scoring import Scoring, Told
+
+JSON = (b"content-type", b"application/json")
+
+
+class Length(Metric):
+    """The candidate's length."""
+
+    name = "length"
+    summary = defined = "here"
+    needs = frozenset({"candidate"})
+    bounds = (0, None)
+
+    def measure(self, cases: Sequence[Case]) -> list[Score]:
+        return [Score(float(len(case.candidate))) for case in cases]
+
+
+def body_of(size: int) -> bytes:
+    """A request of so many bytes."""
+    frame = len(json.dumps({"candidates": [""]}))
+    return json.dumps({"candidates": ["x" * (size - frame)]}).encode()
+
+
+def receiving(*pieces: bytes) -> Callable[[], Awaitable[dict[str, Any]]]:
+    """A client that sends these."""
+    left = list(pieces)
+
+    async def receive() -> dict[str, Any]:
+        piece = left.pop(0)
+        return {"type": "http.request", "body": piece, "more_body": bool(left)}
+
+    return receive
+
+
+async def unread() -> dict[str, Any]:
+    raise AssertionError("the body was read")
+
+
+async def silent() -> dict[str, Any]:
+    await asyncio.sleep(3600)
+    raise AssertionError("unreachable")
+
+
+async def gone() -> dict[str, Any]:
+    return {"type": "http.disconnect"}
+
+
+def scope(length: int | None = None) -> dict[str, Any]:
+    said = [] if length is None else [(b"content-length", str(length).encode())]
+    return {"type": "http", "method": "POST", "path": "/score", "headers": [JSON, *said]}
+
+
+async def sent(told: Told) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+
+    async def send(message: Any) -> None:
+        messages.append(message)
+
+    await told({}, unread, send)
+    return messages
+
+
+def within(limits: Limits, story: Callable[[Scoring], Awaitable[None]]) -> None:
+    """Run a story against an endpoint; in the end it holds nothing."""
+
+    async def run() -> None:
+        scorer = Scorer(Length())
+        scoring = Scoring(scorer, limits, None)
+        scoring.batcher = Batcher(scorer, room=limits.room, batch=limits.batch, patience=0)
+        await story(scoring)
+        await scoring.batcher.close()
+        await asyncio.sleep(0)
+        assert scoring.held.bytes == 0
+
+    asyncio.run(run())
+
+
+def test_bytes_of_all_requests_count_against_one_bound() -> None:
+    async def story(scoring: Scoring) -> None:
+        first = asyncio.create_task(scoring.answer(scope(600), receiving(body_of(600))))
+        await asyncio.sleep(0.01)
+        assert scoring.held.bytes == 600
+        refused = await scoring.answer(scope(500), unread)
+        assert refused.status_code == 429 and b"too many bytes" in refused.body
+        assert (b"retry-after", b"1") in refused.raw_headers
+        assert (b"connection", b"close") not in refused.raw_headers  # its body is passed over, the client goes on
+        await sent(refused)
+        cut = await scoring.answer(scope(), receiving(b"{" * 300, b"{" * 200, b"never read"))
+        assert cut.status_code == 429 and (b"connection", b"close") in cut.raw_headers
+        await sent(cut)
+        assert scoring.held.bytes == 600
+        small = asyncio.create_task(scoring.answer(scope(300), receiving(body_of(300))))
+        scoring.batcher.start()
+        for task in (first, small):
+            told = await task
+            assert told.status_code == 200
+            await sent(told)
+
+    within(Limits(body=700, held=1000), story)
+
+
+def test_where_cases_have_no_room_no_body_is_read() -> None:
+    async def story(scoring: Scoring) -> None:
+        body = b'{"candidates": ["a", "b"]}'
+        first = asyncio.create_task(scoring.answer(scope(len(body)), receiving(body)))
+        await asyncio.sleep(0.01)
+        refused = await scoring.answer(scope(26), unread)
+        assert refused.status_code == 429
+        await sent(refused)
+        scoring.batcher.start()
+        await sent(await first)
+        scoring.batcher.closing = True
+        refused = await scoring.answer(scope(26), unread)
+        assert refused.status_code == 503
+        await sent(refused)
+
+    within(Limits(room=2), story)
+
+
+def test_a_request_that_is_too_large_is_not_read() -> None:
+    async def story(scoring: Scoring) -> None:
+        told = await scoring.answer(scope(701), unread)
+        assert told.status_code == 413 and (b"connection", b"close") in told.raw_headers
+        await sent(told)
+        told = await scoring.answer(scope(), receiving(b"x" * 700, b"x", b"never read"))
+        assert told.status_code == 413
+        await sent(told)
+        told = await scoring.answer(scope(5), receiving(b"x" * 700, b"x", b"never read"))  # it said less
+        assert told.status_code == 413
+        await sent(told)
+
+    within(Limits(body=700), story)
+
+
+def test_a_request_that_does_not_come_is_not_waited_for() -> None:
+    async def story(scoring: Scoring) -> None:
+        told = await scoring.answer(scope(500), silent)
+        assert told.status_code == 408
+        await sent(told)
+        told = await scoring.answer(scope(500), gone)
+        assert told.status_code == 400
+        await sent(told)
+        waiting = asyncio.create_task(scoring.answer(scope(500), silent))
+        await asyncio.sleep(0)
+        assert scoring.held.bytes == 500
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    within(Limits(slowest=0.02), story)
+
+
+def test_a_long_answer_is_held_until_it_is_read() -> None:
+    async def story(scoring: Scoring) -> None:
+        scoring.batcher.start()
+        body = json.dumps({"candidates": [str(k) for k in range(2000)]}).encode()
+        told = await scoring.answer(scope(len(body)), receiving(body))
+        assert scoring.held.bytes == len(told.body) > 2**16
+        read = asyncio.Event()
+
+        async def send(message: Any) -> None:
+            if message.get("body") == b"":
+                await read.wait()  # servers wait here until what was sent before has left
+
+        sending = asyncio.create_task(told({}, unread, send))
+        await asyncio.sleep(0.01)
+        assert scoring.held.bytes == len(told.body)
+        read.set()
+        await sending
+
+    within(Limits(), story)
+
+
+def test_references_of_a_request_are_counted() -> None:
+    async def story(scoring: Scoring) -> None:
+        scoring.batcher.start()
+        for number, status in ((5, 200), (6, 413)):
+            body = json.dumps({"candidates": ["a", "b"], "references": [["c"] * (number - 1), "d"]}).encode()
+            told = await scoring.answer(scope(len(body)), receiving(body))
+            assert told.status_code == status
+            await sent(told)
+
+    within(Limits(references=5), story)
