@@ -11,9 +11,12 @@ import gc
 import os
 import pickle
 import signal
+import stat
 import traceback
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from medassay.cases import Case
@@ -30,10 +33,13 @@ def work(here: Connection, others: Sequence[Connection], metrics: Sequence[Metri
     """Answer slices until the other end is closed.
 
     others: ends that a fork has copied into this process and that only the parent may hold: a copy left open
-    would keep its reader waiting for a parent that is gone.
+    would keep its reader waiting for a parent that is gone. So would one of any other connection of the parent, a
+    server's to its clients for instance; a metric opens its connections when it measures.
     """
     for end in others:
         end.close()
+    if others:
+        let_go_of_sockets(here.fileno())
     signal.set_wakeup_fd(-1)  # an event loop's of the parent
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends the run
@@ -50,6 +56,24 @@ def work(here: Connection, others: Sequence[Connection], metrics: Sequence[Metri
                 here.send_bytes(reply)
         except (BrokenPipeError, ConnectionResetError):
             return
+
+
+def let_go_of_sockets(kept: int) -> None:
+    """Give up this process's copies of the parent's sockets, but for one.
+
+    Only sockets: files may be a log, and the pipes tell either process of the other's end. Their numbers lead to the
+    null device and are not free: objects that came with the fork may close them later, whatever is there by then.
+    """
+    try:
+        copied = [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]
+    except OSError:
+        return  # no /proc here: they stay
+    nowhere = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    for number in copied:
+        with suppress(OSError):  # the one that listed them is closed again
+            if number > 2 and number != kept and stat.S_ISSOCK(os.fstat(number).st_mode):
+                os.dup2(nowhere, number, inheritable=False)
+    os.close(nowhere)
 
 
 def limit_threads(threads: int) -> None:
