@@ -7,7 +7,8 @@ their metrics warm and give the numbers of `medassay.score`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from medassay.scorer import Scorer
 from medassay.scores import Score
 
 Reward = Callable[..., list[float | None]]
-Texts = Sequence[str]
+Texts = Iterable[str]
+References = Iterable[str | Sequence[str] | None]
 
 
 def trl_reward(
@@ -47,11 +49,12 @@ def trl_reward(
         prompts: Sequence[Any] | None = None, completions: Sequence[Any] = (), **columns: Any
     ) -> list[float | None]:
         texts = [_said(one) for one in completions]
-        references = _column(columns, reference) if "reference" in only.needs or reference in columns else None
+        wanted = "reference" in only.needs or reference in columns
+        references = _listed(_column(columns, reference), reference) if wanted else None
         sources = None
         if source is not None:
             given = prompts if source in ("prompt", "prompts") else _column(columns, source)
-            sources = [_said(one) for one in given or ()]
+            sources = [] if given is None else [_said(one) for one in given]
         scores = scorer.score_batch(texts, references, sources=sources)[only.name]
         return [None if score.value is None else sign * score.value for score in scores]
 
@@ -89,6 +92,22 @@ def _said(text: Any) -> str:
     return ""
 
 
+def _listed(values: Iterable[Any], what: str) -> list[Any]:
+    """Texts as a list, whatever held them (list, array, column of a table); several references as a list each.
+
+    Missing values of a table become None.
+    """
+    if isinstance(values, str):
+        raise InputError(f"{what}: one text was given; write a list of texts, even for one case")
+    return [_plain(one) for one in values]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
+
+
 class EvaluateMetric:
     """Metrics with the interface of Hugging Face `evaluate`: `compute(predictions=, references=)`, `add_batch`.
 
@@ -99,38 +118,51 @@ class EvaluateMetric:
     def __init__(self, scorer: Scorer) -> None:
         self.scorer = scorer
         self.name = ",".join(metric.name for metric in scorer.metrics)
-        self._predictions: list[str] = []
-        self._references: list[str | Sequence[str]] = []
-        self._sources: list[str] = []
+        self._added: list[tuple[Any, Any, Any]] = []
 
-    def add(self, *, prediction: str, reference: str | Sequence[str], source: str | None = None) -> None:
-        """One more pair."""
-        self.add_batch(predictions=[prediction], references=[reference], sources=None if source is None else [source])
+    def add(self, *, prediction: str, reference: str | Sequence[str] | None = None, source: str | None = None) -> None:
+        """One more text, with what it is judged against where a metric reads that."""
+        self.add_batch(
+            predictions=[prediction],
+            references=None if reference is None else [reference],
+            sources=None if source is None else [source],
+        )
 
     def add_batch(
-        self, *, predictions: Texts, references: Sequence[str | Sequence[str]], sources: Texts | None = None
+        self, *, predictions: Texts, references: References | None = None, sources: Texts | None = None
     ) -> None:
-        """More pairs."""
-        if len(predictions) != len(references):
-            raise InputError(f"{len(predictions)} predictions but {len(references)} references")
-        self._predictions += predictions
-        self._references += references
-        self._sources += sources or []
+        """More texts. Lists, arrays and columns of tables are taken."""
+        columns = {"predictions": _listed(predictions, "predictions")}
+        number = len(columns["predictions"])
+        for what, need, values in (("references", "reference", references), ("sources", "source", sources)):
+            if values is None:
+                self._check(what, need)
+            columns[what] = [None] * number if values is None else _listed(values, what)
+            if len(columns[what]) != number:
+                raise InputError(f"{number} predictions but {len(columns[what])} {what}")
+        self._added += zip(*columns.values())
+
+    def _check(self, what: str, need: str) -> None:
+        wanting = [metric.name for metric in self.scorer.metrics if need in metric.needs]
+        if wanting:
+            raise InputError(f"{what} are missing: {', '.join(wanting)} cannot do without")
 
     def compute(
         self,
         *,
         predictions: Texts | None = None,
-        references: Sequence[str | Sequence[str]] | None = None,
+        references: References | None = None,
         sources: Texts | None = None,
     ) -> dict[str, float]:
         """The aggregates of what was given and added."""
         if predictions is not None:
-            self.add_batch(predictions=predictions, references=references or [], sources=sources)
-        if not self._predictions:
+            self.add_batch(predictions=predictions, references=references, sources=sources)
+        elif references is not None or sources is not None:
+            raise InputError("predictions are missing: give them with their references")
+        if not self._added:
             raise InputError("nothing to compute: give predictions and references, or add them first")
-        given = (self._predictions, self._references, self._sources or None)
-        self._predictions, self._references, self._sources = [], [], []
+        given = [list(column) for column in zip(*self._added)]
+        self._added = []
         result = self.scorer.score_batch(given[0], given[1], sources=given[2])
         told: dict[str, float] = {}
         for name, value in result.mean.items():
@@ -176,18 +208,17 @@ class RunningMetric:
         self.sums: list[float] = []
         self.count = self.unscored = 0
 
-    def update(self, preds: Texts, target: Sequence[str | Sequence[str]] | None = None) -> None:
-        """Take in predictions with their references."""
-        sums, count, unscored = statistics(self.scorer.score_batch(list(preds), target)[self.metric.name])
-        self.merge({"sums": sums, "count": count, "unscored": unscored})
+    def update(self, preds: str | Texts, target: str | References | None = None) -> None:
+        """Take in predictions with their references; of one text given as it is, a list has several."""
+        self(preds, target)
 
     def compute(self) -> float:
         """The aggregate of all cases so far; NaN where none is scored."""
         return combined(self.metric, self.sums, self.count)
 
-    def __call__(self, preds: Texts, target: Sequence[str | Sequence[str]] | None = None) -> float:
+    def __call__(self, preds: str | Texts, target: str | References | None = None) -> float:
         """Take in a batch; its own aggregate."""
-        sums, count, unscored = statistics(self.scorer.score_batch(list(preds), target)[self.metric.name])
+        sums, count, unscored = statistics(self.scorer.score_batch(*paired(preds, target))[self.metric.name])
         self.merge({"sums": sums, "count": count, "unscored": unscored})
         return combined(self.metric, sums, count)
 
@@ -203,6 +234,21 @@ class RunningMetric:
         self.unscored += state["unscored"]
 
 
+def paired(preds: str | Texts, target: str | References | None) -> tuple[list[str], list[Any] | None]:
+    """Predictions and their references as lists. As in torchmetrics, one text may be given as it is: then target is
+    its reference, or a list of several.
+
+    >>> paired("no tumor", ["no tumor seen", "tumor absent"])
+    (['no tumor'], [['no tumor seen', 'tumor absent']])
+    """
+    several = None if target is None else [target] if isinstance(target, str) else _listed(target, "target")
+    if not isinstance(preds, str):
+        return _listed(preds, "preds"), several
+    if several is not None and not isinstance(target, str) and all(isinstance(one, str) for one in several):
+        several = [several]
+    return [preds], several
+
+
 def statistics(scores: Sequence[Score]) -> tuple[list[float], int, int]:
     """The summed statistics of the scored cases, how many these are, and how many are unscored."""
     rows = [score.statistics for score in scores if score.value is not None]
@@ -214,47 +260,72 @@ def combined(metric: Metric, sums: Sequence[float], count: int) -> float:
     return float(metric.combine(np.asarray(sums, np.float64), np.asarray(count, np.float64))) if count else math.nan
 
 
-def torchmetrics_metric(metric: str | Metric, *, models: str | None = None) -> Any:
+def torchmetrics_metric(metric: str | Metric, *, models: str | None = None, **settings: Any) -> Any:
     """A `torchmetrics.Metric` (that library must be installed): states are summed across processes by itself.
 
-    `update(preds, target)` takes texts; `compute()` gives a tensor.
+    `update(preds, target)` takes texts; `compute()` gives a tensor. settings: those of every torchmetrics metric
+    (`dist_sync_on_step` …). It can be pickled, and opens its models anew where it arrives.
     """
+    return _torch_class()(metric, models, **settings)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "TorchMetric":  # where pickles look for the class, which is made when it is asked for
+        return _torch_class()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@cache
+def _torch_class() -> Any:
+    """The class behind `torchmetrics_metric`."""
     try:
         import torch
-        from torchmetrics import Metric as TorchMetric
+        from torchmetrics import Metric as Base
     except ImportError as error:
         raise MedassayError("torchmetrics_metric needs torchmetrics: pip install torchmetrics") from error
-    running = RunningMetric(metric, models=models)
-    width = _width(running)
 
-    class MedassayMetric(TorchMetric):  # type: ignore[misc]
+    class TorchMetric(Base):  # type: ignore[misc]
         full_state_update = False
-        higher_is_better = running.higher_is_better
         is_differentiable = False
 
-        def __init__(self) -> None:
-            super().__init__()
+        def __init__(self, metric: str | Metric, models: str | None = None, **settings: Any) -> None:
+            super().__init__(**settings)
+            self.asked = (metric, models)
+            width = _width(_opened(*self.asked))
             self.add_state("sums", torch.zeros(width, dtype=torch.float64), dist_reduce_fx="sum")
             self.add_state("count", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
             self.add_state("unscored", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
 
-        def update(self, preds: Texts, target: Sequence[str | Sequence[str]] | None = None) -> None:
-            scored = running.scorer.score_batch(list(preds), target)[running.metric.name]
-            sums, count, unscored = statistics(scored)
+        @property
+        def higher_is_better(self) -> bool:
+            return _opened(*self.asked).metrics[0].higher_is_better
+
+        def update(self, preds: str | Texts, target: str | References | None = None) -> None:
+            scorer = _opened(*self.asked)
+            sums, count, unscored = statistics(scorer.score_batch(*paired(preds, target))[scorer.metrics[0].name])
             if count:
                 self.sums += torch.tensor(sums, dtype=torch.float64, device=self.sums.device)
             self.count += count
             self.unscored += unscored
 
         def compute(self) -> Any:
-            value = combined(running.metric, self.sums.tolist(), int(self.count))
-            return torch.tensor(value, dtype=torch.float64)
+            value = combined(_opened(*self.asked).metrics[0], self.sums.tolist(), int(self.count))
+            return torch.tensor(value, dtype=torch.float64, device=self.sums.device)
 
-    return MedassayMetric()
+    TorchMetric.__qualname__ = "TorchMetric"
+    return TorchMetric
 
 
-def _width(running: RunningMetric) -> int:
+@lru_cache(maxsize=16)
+def _opened(metric: str | Metric, models: str | None) -> Scorer:
+    """The scorer of a metric: copies of a torchmetrics metric share it."""
+    scorer = Scorer(metric, models=models)
+    _one(scorer)
+    return scorer
+
+
+def _width(scorer: Scorer) -> int:
     """How many statistics a case has: seen on a pair that every metric of texts can score."""
     text = "Invasive adenocarcinoma, grade 2. No lymphovascular invasion."
-    probe = running.scorer.score_batch([text], [text], sources=[text])[running.metric.name][0]
+    probe = scorer.score_batch([text], [text], sources=[text])[scorer.metrics[0].name][0]
     return len(probe.statistics) or 1
