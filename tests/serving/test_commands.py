@@ -9,22 +9,33 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("uvicorn")
 
+from medassay.engine.base import DIED
+from medassay.serving.limits import CONNECTIONS
+
 METRIC = """
+import os
+import signal
 import time
 
 def patient(candidate):
+    if "poison" in candidate:
+        os.kill(os.getpid(), signal.SIGSEGV)
     time.sleep(0.3)
     return float(len(candidate))
 """
+PATIENT = "py:patient_metric:patient"
 
 
 @pytest.fixture
@@ -34,7 +45,7 @@ def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-m", "medassay", "serve-scores", "--metrics", "py:patient_metric:patient,rouge1"]
+        [sys.executable, "-m", "medassay", "serve-scores", "--metrics", f"{PATIENT},rouge1"]
         + ["--workers", "2", "--port", str(port)],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
@@ -54,13 +65,70 @@ def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     process.communicate()
 
 
-def ask(url: str, candidates: list[str]) -> list[float]:
+def scores(url: str, candidates: list[str]) -> dict[str, list[dict[str, Any]]]:
     body = json.dumps({"candidates": candidates, "references": candidates}).encode()
     request = urllib.request.Request(f"{url}/score", body, {"content-type": "application/json"})
     with urllib.request.urlopen(request, timeout=60) as reply:
-        scores = json.loads(reply.read())["scores"]
-    assert all(one["value"] == 1.0 for one in scores["rouge1"])
-    return [one["value"] for one in scores["py:patient_metric:patient"]]
+        found: dict[str, list[dict[str, Any]]] = json.loads(reply.read())["scores"]
+    assert [one["value"] for one in found["rouge1"]] == [1.0] * len(candidates)
+    return found
+
+
+def ask(url: str, candidates: list[str]) -> list[float]:
+    return [one["value"] for one in scores(url, candidates)[PATIENT]]
+
+
+def test_a_text_that_kills_costs_no_other_its_score(server: tuple[subprocess.Popen[str], str]) -> None:
+    process, url = server
+    with ThreadPoolExecutor(5) as pool:
+        others = [pool.submit(ask, url, ["x" * (k + 1), "y"]) for k in range(2)]
+        poisoned = pool.submit(scores, url, ["aa", "poison", "bbb"])
+        others += [pool.submit(ask, url, ["x" * (k + 1), "y"]) for k in range(2, 4)]
+        assert [one.result() for one in others] == [[float(k + 1), 1.0] for k in range(4)]
+        found = poisoned.result()[PATIENT]
+    assert [one["value"] for one in found] == [2.0, None, 3.0]
+    assert [one["unscored"] for one in found] == [None, DIED, None]
+    assert ask(url, ["x"]) == [1.0]
+    assert process.poll() is None
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks processes up in /proc")
+def test_workers_started_anew_hold_no_connection_of_the_server(server: tuple[subprocess.Popen[str], str]) -> None:
+    process, url = server
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as line:
+        line.sendall(b"GET /health HTTP/1.1\r\nhost: here\r\n\r\n")
+        assert b"200 OK" in line.recv(1000)  # and it stays open
+        assert scores(url, ["poison"])[PATIENT][0]["unscored"] == DIED
+        deadline = time.monotonic() + 30
+        while (held := sockets_of_children(process.pid)) != [1, 1] and time.monotonic() < deadline:
+            time.sleep(0.02)  # the last one has only just been started
+        assert held == [1, 1]  # the pipe to the parent
+
+
+def sockets_of_children(pid: int) -> list[int]:
+    """How many sockets each child of a process has open."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    children = [child for task in tasks for child in (task / "children").read_text().split()]
+    return [sum(entry.is_socket() for entry in Path(f"/proc/{child}/fd").iterdir()) for child in children]
+
+
+def test_connections_beyond_the_limit_are_refused(server: tuple[subprocess.Popen[str], str]) -> None:
+    _, url = server
+    host, port = url.removeprefix("http://").split(":")
+    with ExitStack() as idle:
+        for _ in range(CONNECTIONS):
+            idle.enter_context(socket.create_connection((host, int(port)), timeout=30))
+        with pytest.raises(urllib.error.HTTPError, match="503"):
+            ask(url, ["x"])
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            assert ask(url, ["x"]) == [1.0]
+            break
+        except urllib.error.HTTPError:
+            time.sleep(0.02)  # it has yet to see that they are gone
+    assert ask(url, ["xy"]) == [2.0]
 
 
 def test_a_stop_finishes_what_was_accepted(server: tuple[subprocess.Popen[str], str]) -> None:
