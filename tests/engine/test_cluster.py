@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from medassay.cases import Case, Row
 from medassay.engine import load_engine
 from medassay.engine.base import DIED, CaseFiles, Engine
+from medassay.engine.cluster import Pool, shared_out
+from medassay.engine.cluster_tasks import END, Measurer, read_slices, table
 from medassay.engine.job import Job, Outcome
 from medassay.engine.local import Local
 from medassay.engine.parts import Parts
@@ -24,7 +31,7 @@ from medassay.metrics.registry import load_metrics
 pytestmark = pytest.mark.ray
 
 MODULE = """
-import os, signal
+import os, resource, signal, time
 from pathlib import Path
 from medassay.metrics.base import Metric
 from medassay.scores import Score
@@ -47,13 +54,32 @@ def counted(candidate):
         os.kill(os.getpid(), signal.SIGKILL)
     return float(len(candidate))
 
+def patient(candidate):
+    end = time.monotonic() + 20
+    while candidate.startswith("late") and not (HERE / "cards").exists():
+        if time.monotonic() > end or (HERE / "tired").exists():
+            (HERE / "tired").touch()
+            raise ValueError("no device worked while there was work for the cores")
+        time.sleep(0.05)
+    return 1.0
+
+def filled(candidate):
+    small = (20_000 if (HERE / "allowed").exists() else 1_000)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (small, resource.RLIM_INFINITY))
+    return 1.0
+
+def slow(candidate):
+    called("calls", candidate)
+    time.sleep(float(os.environ.get("PAUSE", "0")))
+    return float(len(candidate))
+
 class Card(Metric):
     name = "card"
     summary = defined = "here"
     runs_on = "device"
     keep_every = 8
     def measure(self, cases):
-        called("cards", str(os.getpid()))
+        called("cards", f"{os.getpid()} {os.environ.get('CUDA_VISIBLE_DEVICES', '')}")
         return [Score(float(len(case.candidate))) for case in cases]
 """
 
@@ -62,7 +88,9 @@ class Card(Metric):
 def ray() -> Iterator[None]:
     ray = pytest.importorskip("ray")
     os.environ["RAY_BACKEND_LOG_LEVEL"] = "fatal"
-    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=200 << 20)
+    ray.init(
+        "local", num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False, object_store_memory=200 << 20
+    )
     yield
     ray.shutdown()
 
@@ -159,13 +187,75 @@ def test_a_killed_worker_loses_nothing_and_a_case_that_kills_is_named(folder: Pa
 
 
 @pytest.mark.usefixtures("ray")
-def test_metrics_that_want_a_device_have_workers_of_their_own(folder: Path) -> None:
-    source = cases(folder / "cases.csv", [f"text {i}" for i in range(40)])
-    both = "rouge1,py:made_metric:Card"
-    score(source, both, folder / "out.csv", engine())
+@pytest.mark.parametrize("cards", [True, False])
+def test_metrics_that_want_a_device_have_workers_of_their_own_at_the_same_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, cards: bool
+) -> None:
+    import ray
+
+    if not cards:
+        monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 2.0})
+    source = cases(folder / "cases.csv", [f"{'late' if i > 63 else 'text'} {i}" for i in range(160)])
+    both = "py:made_metric:patient,py:made_metric:Card"
+    score(source, both, folder / "out.csv", load_engine("ray", workers=2 if cards else 4))
+    used = {line.split()[1] if cards else line.split()[0] for line in lines(folder / "cards")}
+    assert used == {"0"} if cards else len(used) <= 2
     score(source, both, folder / "here.csv", Local(0))
     assert (folder / "out.csv").read_bytes() == (folder / "here.csv").read_bytes()
-    assert str(os.getpid()) in lines(folder / "cards") and len(set(lines(folder / "cards"))) > 1
+    assert lines(folder / "cards")[-1].split()[0] == str(os.getpid())
+
+
+def test_stages_are_no_larger_than_what_runs_at_once() -> None:
+    both = ["cores", "device"]
+    assert shared_out(["cores"], None, 8, 0) == [Pool(8, 0.9, 0)]
+    assert shared_out(["device"], None, 8, 2) == [Pool(2, 0, 1)]
+    assert shared_out(both, None, 8, 1) == [Pool(8, 0.9, 0), Pool(1, 0, 1)]
+    assert shared_out(both, 4, 8, 1) == [Pool(4, 0.9, 0), Pool(1, 0, 1)]
+    assert shared_out(both, None, 8, 0) == [Pool(4, 0.9, 0), Pool(4, 0.9, 0)]
+    assert shared_out(both, 3, 8, 0) == [Pool(2, 0.9, 0), Pool(1, 0.9, 0)]
+    assert shared_out(both, 1, 1, 0) == [Pool(1, 0.45, 0), Pool(1, 0.45, 0)]
+    assert shared_out(["cores"], 4, 2, 0) == [Pool(4, 0.45, 0)]
+
+
+def told(tables: Iterator[Any]) -> list[tuple[int, int]]:
+    return [(row["slice"], row["total"]) for table in tables for row in table.to_pylist()]
+
+
+def test_a_reader_gives_the_same_slices_whatever_is_finished_meanwhile(folder: Path) -> None:
+    source = cases(folder / "cases.csv", [f"text {i}" for i in range(10)])
+    parts = Parts(folder / "parts")
+    parts.begin({})
+    parts.write(0, 1, [], [])
+    files = pytest.importorskip("pyarrow").table({"file": [0], "path": [source]})
+    given: dict[str, Any] = {"columns": {}, "format": None, "folder": False, "size": 3, "kept": parts.kept()}
+    first = read_slices(files, **given)
+    slices = [next(first)]
+    parts.write(0, 0, [], [])
+    parts.write(0, 2, [], [])
+    assert told(iter([*slices, *first])) == [(0, 0), (2, 0), (3, 0), (END, 4)]
+    assert told(read_slices(files, **given)) == [(0, 0), (2, 0), (3, 0), (END, 4)]
+    assert parts.kept() == {0: {0, 1, 2}}
+
+
+@pytest.mark.usefixtures("ray")
+def test_a_killed_reader_loses_no_slice(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark, parts = folder / "mark", folder / "out.csv.resume.parts"
+
+    def dying(files: Any, **given: Any) -> Iterator[Any]:
+        for number, one in enumerate(read_slices(files, **given)):
+            if number == 4 and not mark.exists():
+                while len(list(parts.glob("part-*.parquet"))) < 3:
+                    time.sleep(0.05)
+                mark.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield one
+
+    monkeypatch.setattr("medassay.engine.cluster.read_slices", dying)
+    source = cases(folder / "cases.csv", [f"text {i}" for i in range(640)])
+    score(source, "py:made_metric:slow", folder / "out.csv", engine())
+    assert mark.exists() and len(lines(folder / "calls")) == 640
+    score(source, "py:made_metric:slow", folder / "here.csv", Local(0))
+    assert (folder / "out.csv").read_bytes() == (folder / "here.csv").read_bytes()
 
 
 @pytest.mark.usefixtures("ray")
@@ -196,6 +286,67 @@ def test_what_concerns_the_file_is_told_as_locally(folder: Path) -> None:
     (folder / "twice.csv").write_text(text)
     with pytest.raises(InputError, match="row 3: id 'c0' already stands in row 2"):
         score(str(folder / "twice.csv"), "rouge1", folder / "out.csv", engine(), strict=True)
+
+
+@pytest.mark.usefixtures("ray")
+def test_a_full_disk_is_told_and_the_run_continues_once_there_is_room(folder: Path) -> None:
+    source = cases(folder / "cases.csv", [f"text {i}" for i in range(200)])
+    with pytest.raises(MedassayError, match=r"on the worker .*File too large; is the disk full\?"):
+        score(source, "py:made_metric:filled", folder / "out.parquet", engine())
+    left = {path.name for path in (folder / "out.parquet.resume.parts").iterdir()}
+    assert left == {"plan.json", "tries"} and not list(folder.glob("*.partial*"))
+    (folder / "allowed").touch()
+    assert not score(source, "py:made_metric:filled", folder / "out.parquet", engine()).problems
+    assert not list(folder.glob("*.resume*"))
+
+
+def test_a_folder_that_is_not_shared_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Parts.check, "__defaults__", (0.0,))
+    pytest.importorskip("pyarrow")
+    rows = pickle.dumps(([Row(2, Case("a", "text", ("text",)))], {}))
+    worker = Measurer(pickle.dumps(load_metrics("rouge1")), [0], True, str(folder / "absent"), [])
+    (answer,) = next(worker(table(0, 0, load=rows))).to_pylist()
+    assert answer["error"].startswith(f"on the worker {socket.gethostname()}: {folder / 'absent'}: cannot be seen")
+    assert "a folder that all machines of the cluster share" in answer["error"] and "full" not in answer["error"]
+
+
+@pytest.mark.parametrize("group", [True, False])
+def test_an_interrupted_run_stops_continues_and_ends_in_the_same_bytes(folder: Path, group: bool) -> None:
+    source = cases(folder / "cases.csv", [f"text {i}" for i in range(1000)])
+
+    def command(pause: float) -> subprocess.Popen[str]:
+        arguments = ["score", source, "--metrics", "py:made_metric:slow", "--out", "out.csv", "--resamples", "20"]
+        return subprocess.Popen(
+            [sys.executable, "-m", "medassay", *arguments, "--engine", "ray", "--workers", "2"],
+            cwd=folder,
+            env={**os.environ, "PAUSE": str(pause)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    parts = folder / "out.csv.resume.parts"
+    process = command(pause=0.02)
+    deadline = time.monotonic() + 60
+    while len(list(parts.glob("part-*.parquet"))) < 3 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT) if group else process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "the same command continues where it stopped" in said and "Traceback" not in said
+    assert not (folder / "out.csv").exists() and not list(folder.glob("*.partial*"))
+    kept, done = len(list(parts.glob("part-*.parquet"))), len(lines(folder / "calls"))
+    assert 3 <= kept < 16
+
+    process = command(pause=0)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert len(lines(folder / "calls")) - done == 1000 - 64 * kept
+    score(source, "py:made_metric:slow", folder / "here.csv", Local(0))
+    assert (folder / "out.csv").read_bytes() == (folder / "here.csv").read_bytes()
+    assert not list(folder.glob("*.resume*"))
 
 
 @pytest.mark.parametrize("scheme", ["", "ray://"])

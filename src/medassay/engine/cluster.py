@@ -16,6 +16,7 @@ import tempfile
 import warnings
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -120,21 +121,44 @@ class Cluster:
             fn_kwargs=run.reading(),
             num_cpus=_READING,
         )
-        stages = [stage for stage in (run.which("cores"), run.which("device")) if stage]
-        for k, which in enumerate(stages):
-            cards = place(run.leaves[which[0]]) == "device" and resources.get("GPU", 0) >= 1
-            number = self.workers or max(1, int(resources["GPU" if cards else "CPU"]))
+        where = [place for place in ("cores", "device") if run.which(place)]
+        pools = shared_out(where, self.workers, int(resources.get("CPU", 1)), int(resources.get("GPU", 0)))
+        for k, pool in enumerate(pools):
+            last = k == len(pools) - 1
             data = data.map_batches(
-                CoreMeasurer if place(run.leaves[which[0]]) == "cores" else Measurer,
-                fn_constructor_args=(run.shipped, which, k == len(stages) - 1, str(run.parts.folder), sys.path),
+                CoreMeasurer if where[k] == "cores" else Measurer,
+                fn_constructor_args=(run.shipped, run.which(where[k]), last, str(run.parts.folder), sys.path),
                 batch_size=1,
                 batch_format="pyarrow",
                 zero_copy_batch=True,
-                num_cpus=_MEASURING,
-                compute=ray.data.ActorPoolStrategy(size=number),
-                **({"num_gpus": 1} if cards else {}),
+                num_cpus=pool.cpus,
+                num_gpus=pool.gpus or None,
+                compute=ray.data.ActorPoolStrategy(size=pool.workers),
             )
         return data
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The workers of a stage, and what each claims of Ray."""
+
+    workers: int
+    cpus: float
+    gpus: int
+
+
+def shared_out(where: Sequence[str], workers: int | None, cpus: int, gpus: int) -> list[Pool]:
+    """A pool for each stage, so small that all stages run at once.
+
+    where: `cores` or `device`, for each stage. Workers with a graphics card claim no core, so that they find room
+    beside others that claim all. Stages without cards share the workers, and have one each at least.
+    """
+    cards = [one == "device" and gpus >= 1 for one in where]
+    total = workers or max(1, cpus)
+    on_cores = cards.count(False)
+    numbers = [max(1, (total + i) // on_cores) for i in reversed(range(on_cores))]
+    claim = _MEASURING * min(1.0, max(1, cpus) / max(1, sum(numbers)))
+    return [Pool(min(workers or gpus, gpus), 0, 1) if card else Pool(numbers.pop(0), claim, 0) for card in cards]
 
 
 class _Run:
@@ -178,7 +202,7 @@ class _Run:
             "format": self.source.format,
             "folder": self.files != [self.source.path],
             "size": self.size,
-            "parts": str(self.parts.folder),
+            "kept": self.parts.kept(),
         }
 
     def which(self, where: str) -> list[int]:

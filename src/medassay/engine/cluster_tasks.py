@@ -6,11 +6,12 @@ nor joins slices.
 
 from __future__ import annotations
 
+import errno
 import pickle
 import socket
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
 from medassay.scores import Score
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 END = -1
 """In place of a slice's number: the file has come to its end, and `total` says after how many slices."""
 
@@ -42,16 +44,25 @@ def table(file: int, index: int, *, total: int = 0, error: str = "", load: bytes
 
 
 def read_slices(
-    files: Any, *, columns: Mapping[str, str], format: str | None, folder: bool, size: int, parts: str
+    files: Any,
+    *,
+    columns: Mapping[str, str],
+    format: str | None,
+    folder: bool,
+    size: int,
+    kept: Mapping[int, Set[int]],
 ) -> Iterator[Any]:
-    """The slices of each file that have no part yet, then its end. files: a table of numbers and paths."""
-    kept = Parts(Path(parts))
+    """The slices of each file that are not kept, then its end. files: a table of numbers and paths.
+
+    kept: the slices of each file that had a part when the run began. Parts that came since do not count: Ray runs a
+    reader that died again and passes over as many slices as it has seen, which must be the same ones.
+    """
     for one in files.to_pylist():
         file, total = one["file"], 0
         try:
             for index, rows in enumerate(chunks(read_file(one["path"], columns, format=format, folder=folder), size)):
                 total += 1
-                if not kept.path(file, index).exists():
+                if index not in kept.get(file, ()):
                     yield table(file, index, load=pickle.dumps((rows, {}), pickle.HIGHEST_PROTOCOL))
         except MedassayError as error:
             yield table(file, END, error=str(error))
@@ -71,8 +82,9 @@ class Measurer:
         self.fault = ""
         sys.path += [path for path in paths if path not in sys.path]
         try:
+            self.parts.check()
             self.metrics = pickle.loads(shipped)  # noqa: S301 - from our own driver
-        except Exception as error:  # a model or a module that this machine lacks: told with the first slice
+        except Exception as error:  # a model, module or folder that this machine lacks: told with the first slice
             self.fault = _told(error)
 
     def __call__(self, slices: Any) -> Iterator[Any]:
@@ -138,5 +150,6 @@ def _told(error: Exception) -> str:
     if isinstance(error, MedassayError | ImportError):
         return f"on the worker {socket.gethostname()}: {error}"
     if isinstance(error, OSError):
-        return f"on the worker {socket.gethostname()}: {error}; is the disk full?"
+        full = "; is the disk full?" if error.errno in _FULL else ""
+        return f"on the worker {socket.gethostname()}: {error}{full}"
     return f"on the worker {socket.gethostname()}:\n{traceback.format_exc()}"

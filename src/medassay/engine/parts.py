@@ -22,6 +22,7 @@ from medassay.outputs import write_table
 from medassay.scores import Score
 
 _TRIES = "tries"
+_SHARED = "--out must be given, and stand in a folder that all machines of the cluster share"
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,22 @@ class Parts:
     def path(self, file: int, index: int) -> Path:
         """Where the part of a file's slice stands, or will."""
         return self.folder / f"part-{file:05}-{index:07}.parquet"
+
+    def kept(self) -> dict[int, frozenset[int]]:
+        """The slices of each file that have a part now."""
+        found: dict[int, set[int]] = {}
+        for path in self.folder.glob("part-*.parquet"):
+            _, file, index = path.stem.split("-")
+            found.setdefault(int(file), set()).add(int(index))
+        return {file: frozenset(slices) for file, slices in found.items()}
+
+    def check(self, patience: float = 10.0) -> None:
+        """Raises where this machine does not see the folder; a shared one may show a moment after it was made."""
+        deadline = time.monotonic() + patience
+        while not (self.folder / _TRIES).is_dir():
+            if time.monotonic() >= deadline:
+                raise MedassayError(f"{self.folder}: cannot be seen from here; {_SHARED}")
+            time.sleep(0.1)
 
     def begin(self, plan: Mapping[str, Any]) -> None:
         """Take over what an earlier run with the same plan has left; clear what another has."""
@@ -87,10 +104,7 @@ class Parts:
         deadline = time.monotonic() + patience
         while not path.exists():
             if time.monotonic() > deadline:
-                raise MedassayError(
-                    f"{path}: was written by a worker and cannot be seen from here; --out must stand in a folder "
-                    "that all machines of the cluster share"
-                )
+                raise MedassayError(f"{path}: was written by a worker and cannot be seen from here; {_SHARED}")
             time.sleep(0.1)
         table = read_parquet(str(path)).read_all()
         columns = {name: table.column(name).to_pylist() for name in table.schema.names}
