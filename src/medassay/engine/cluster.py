@@ -96,6 +96,7 @@ class Cluster:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
         if self.address is None and not os.environ.get("RAY_ADDRESS"):
             number = self.workers or cores()
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to Ray's makers
             ray.init("local", num_cpus=number, object_store_memory=_OBJECTS, include_dashboard=False, **quiet)
             return
         address = self.address or os.environ["RAY_ADDRESS"]
