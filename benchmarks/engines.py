@@ -26,7 +26,7 @@ SHORT_ROWS = int(os.environ.get("BENCH_ROWS", "1000000"))
 _WORK = (
     ("rouge", "rouge", 20_000, 60),
     ("rouge", "rouge", 100_000, 60),
-    ("bertscore", "bertscore", 2_400, 0),
+    ("bertscore", "bertscore", 1_200, 0),
     ("hare", "hare", 1_200, 0),
 )
 

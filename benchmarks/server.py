@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import socket
@@ -23,18 +22,21 @@ from medassay.metrics.registry import DEFAULT
 from medassay.scorer import Scorer
 
 CLIENTS = 32
-_WORK = ((",".join(DEFAULT), 12_800, 60, 16), ("hare", 512, 0, 8))
+ROUNDS = 3
+_WORK = ((",".join(DEFAULT), 25_600, 60, 16), ("hare", 256, 0, 8))
 """Metrics, cases in all, words a text (0: reports put together from the examples), cases a request."""
 
 Pairs = Sequence[tuple[str, str]]
 
 
 def run() -> Iterator[Figure]:
-    """Cases a second, and errors."""
+    """Cases a second, the median of rounds that take turns, and errors."""
     for metrics, number, words, size in _WORK:
         made = pairs(number, words) if words else _reports(number)
-        whole = _batch(metrics, made)
-        served, errors = _served(metrics, made, size)
+        rounds = [(_batch(metrics, made), *_served(metrics, made, size)) for _ in range(ROUNDS)]
+        whole = sorted(batch for batch, _, _ in rounds)[ROUNDS // 2]
+        served = sorted(rate for _, rate, _ in rounds)[ROUNDS // 2]
+        errors = sum(failed for _, _, failed in rounds)
         share = served / whole
         yield Figure(
             f"{metrics.partition(',')[0]}{' …' * (',' in metrics)}, {size} a request",
@@ -96,24 +98,21 @@ def _wait(port: int) -> None:
 
 def _flood(port: int, bodies: Sequence[bytes]) -> int:
     """Every body asked once, by clients side by side; how many were not answered with 200."""
-    todo = list(enumerate(bodies))
+    todo = list(bodies)
     lock = threading.Lock()
     errors = 0
 
     def client() -> None:
         nonlocal errors
-        line = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
-        while True:
-            with lock:
-                if not todo:
-                    return
-                _, body = todo.pop()
-            line.request("POST", "/score", body, {"content-type": "application/json"})
-            reply = line.getresponse()
-            reply.read()
-            if reply.status != 200:
+        with socket.create_connection(("127.0.0.1", port), timeout=300) as line:
+            while True:
                 with lock:
-                    errors += 1
+                    if not todo:
+                        return
+                    body = todo.pop()
+                if not _answered(line, body):
+                    with lock:
+                        errors += 1
 
     clients = [threading.Thread(target=client) for _ in range(CLIENTS)]
     for one in clients:
@@ -121,3 +120,18 @@ def _flood(port: int, bodies: Sequence[bytes]) -> int:
     for one in clients:
         one.join()
     return errors
+
+
+def _answered(line: socket.socket, body: bytes) -> bool:
+    """One request over an open connection; whether it was answered with 200. As little work as a client can do: on
+    one machine clients take cores from the server."""
+    head = b"POST /score HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    line.sendall(head % len(body) + body)
+    told = line.recv(1 << 16)
+    while b"\r\n\r\n" not in told:
+        told += line.recv(1 << 16)
+    answer, _, rest = told.partition(b"\r\n\r\n")
+    missing = int(answer.lower().partition(b"content-length:")[2].split(b"\r\n")[0]) - len(rest)
+    while missing > 0:
+        missing -= len(line.recv(min(missing, 1 << 20)))
+    return answer.startswith(b"HTTP/1.1 200")
