@@ -56,10 +56,9 @@ def looks_english(text: str) -> bool:
     english, foreign = _telling_words()
     hits: dict[str, int] = {}
     seen: dict[str, set[str]] = {}
-    known = 0
-    for word in words:
-        known += word in english
-        for language in foreign.get(word, ()):
+    known = sum(map(english.__contains__, words))
+    for word in filter(foreign.__contains__, words):
+        for language in foreign[word]:
             hits[language] = hits.get(language, 0) + 1
             seen.setdefault(language, set()).add(word)
     strong = (count for language, count in hits.items() if len(seen[language]) >= _FEW_WORDS)

@@ -28,7 +28,7 @@ TOLERANCE = {"bfloat16": 0.04, "float16": 0.01}
 Tested on small models with large random weights on the CPU, where the farthest single token of bfloat16 lay 0.025
 away; not yet measured on CUDA or on trained models."""
 
-_CPU_BUDGET, _LEAST, _MOST = 4096, 4096, 65_536
+_CPU_BUDGET, _LEAST, _MOST = 4096, 4096, 131_072
 _SHARE = 0.25
 """Share of the free memory that the states of one batch may take."""
 _AHEAD = 3
@@ -76,7 +76,7 @@ def choose(config: Mapping[str, Any], *, dtype: str = "", speaks: bool = False) 
 def budget_for(config: Mapping[str, Any], free: int, size: int, *, speaks: bool = False) -> int:
     """Padded tokens a batch: what a share of `free` bytes holds, numbers being of `size` bytes; a power of two.
 
-    Beyond 65,536 tokens no card gets faster.
+    An H200 is fastest at 131,072: fewer operations are sent, and what is sent lasts while the host does its part.
 
     >>> budget_for({"hidden_size": 1024, "intermediate_size": 4096}, 16 * 2**30, 2)
     65536

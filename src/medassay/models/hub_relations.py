@@ -6,6 +6,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from medassay.models.tokens import Window
 RELATED = 0.5
 """A pair is linked from this chance upwards; HARE itself keeps what is above 0.7."""
 
+_HEADS, _TAILS = (frozenset(kinds[side] for kinds in RELATION_TYPES) for side in (0, 1))
 _CACHED_QUESTIONS = 100_000
 _MARKERS = ("[E1]", "[/E1]", "[E2]", "[/E2]")
 _MARKER = re.compile(r"^[\[<](/?)\s*e([12])\s*[\]>]$", re.IGNORECASE)
@@ -91,7 +93,8 @@ class HubRelations:
         until = offsets[window.owned_last][0] if window.owned_last < len(offsets) else len(text)
         spans = order.spans
         inside = [i for i in order.begin_within(left, right) if spans[i].end <= right]
-        for head, tail in ((i, j) for i in inside for j in inside):
+        heads, tails = ([i for i in inside if spans[i].type in types] for types in (_HEADS, _TAILS))
+        for head, tail in product(heads, tails):
             kinds = (spans[head].type, spans[tail].type)
             if kinds not in RELATION_TYPES or not since <= min(spans[head].start, spans[tail].start) < until:
                 continue
