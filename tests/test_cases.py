@@ -240,3 +240,9 @@ def test_a_folder_is_read_as_its_files_in_the_order_of_their_names(tmp_path: Pat
     with pytest.raises(InputError, match=r"b\.jsonl, row 2"):
         list(read_cases(tmp_path, strict=True))
     assert len([row for row in read_cases(tmp_path, format="csv") if row.case]) == 2
+
+
+def test_the_key_of_very_long_references_is_their_digest_too() -> None:
+    for text in ("Adenocarcinoma.", "Adenocarcinoma. " * 2_000):
+        case = Case("1", "a", (text, "b"))
+        assert case.reference_key == case.digest(["reference"]) != Case("1", "a", (text,)).reference_key

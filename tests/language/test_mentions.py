@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from medassay.errors import MedassayError
 from medassay.language.finders import finder
-from medassay.language.mentions import medical_words, mentions, names_of
+from medassay.language.mentions import KEPT, _own, medical_words, mentions, names_of
 
 
 @pytest.mark.parametrize(
@@ -101,3 +101,11 @@ def test_a_spacy_pipeline(tmp_path: Path) -> None:
 def test_what_is_wrong_is_said(spec: str, message: str) -> None:
     with pytest.raises(MedassayError, match=message):
         finder(spec)
+
+
+def test_what_stands_in_a_very_long_text_is_found_and_not_kept() -> None:
+    text = "Carcinoma of the left kidney. " * 800
+    before = _own.cache_info().currsize
+    assert len(text) > KEPT
+    assert len(mentions(text)) == 800
+    assert _own.cache_info().currsize == before

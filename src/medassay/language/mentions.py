@@ -111,7 +111,13 @@ def mentions(text: str, names: Names | None = None) -> list[Mention]:
     >>> [text[m.start : m.end] for m in mentions(text)]
     ['pain', 'carcinoma of the left kidney', 'lisinopril']
     """
-    return list(_own(text)) if names is None else _found(text, names)
+    if names is not None:
+        return _found(text, names)
+    return list(_own(text)) if len(text) <= KEPT else _found(text, _names())
+
+
+KEPT = 20_000
+"""Characters: what was found in longer texts is not kept, so that memory stays bounded whatever is read."""
 
 
 @lru_cache(maxsize=2048)

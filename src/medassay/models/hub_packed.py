@@ -18,7 +18,7 @@ _BUILT = {"bert": False, "roberta": False, "xlm-roberta": False, "camembert": Fa
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The weights of one layer; `before` and `after` are the norms around attention and the inner layer."""
+    """The weights of one layer, each with its bias, and its two norms in the order in which they are met."""
 
     joined: tuple[Any, Any]
     out: tuple[Any, Any]
@@ -31,7 +31,7 @@ class Layer:
 class Packed:
     """The layers and the head of a transformers model."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, attend: Any) -> None:
         self.model, self.trunk = model, model.base_model
         config = model.config
         self.norm_first = _BUILT[config.model_type]
@@ -40,7 +40,7 @@ class Packed:
         if config.model_type not in ("bert", "megatron-bert"):
             self.first_position = int(self.trunk.embeddings.padding_idx) + 1
         self.layers = [self._layer(layer) for layer in self.trunk.encoder.layer]
-        self.attend = _attention(next(model.parameters()))
+        self.attend = attend
 
     def _layer(self, layer: Any) -> Layer:
         import torch
@@ -98,8 +98,10 @@ class Packed:
             query, key, value = linear(seen, *layer.joined).view(len(seen), 3, self.heads, -1).unbind(1)
             mixed = self.attend(query, key, value, inputs["bounds"], longest)
             states = linear(mixed.flatten(1), *layer.out).add_(states)
-            seen = norm(states, second if self.norm_first else first)
-            states = seen if not self.norm_first else states
+            if self.norm_first:
+                seen = norm(states, second)
+            else:
+                seen = states = norm(states, first)
             states = linear(layer.activation(linear(seen, *layer.inner)), *layer.outer).add_(states)
             if not self.norm_first:
                 states = norm(states, second)
@@ -116,9 +118,8 @@ def packed(model: Any) -> Packed | None:
     heads = ("ForSequenceClassification", "ForTokenClassification")
     if not type(model).__name__.endswith(heads) and model.base_model is not model:
         return None
-    if _attention(next(model.parameters())) is None:
-        return None
-    return Packed(model)
+    attend = _attention(next(model.parameters()))
+    return Packed(model, attend) if attend is not None else None
 
 
 def _attention(weight: Any) -> Any:
