@@ -35,8 +35,11 @@ class Flat:
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self.taken = {"id", "system", "reference_key"}
         self.taken.update(name for metric in metrics for name in (metric.name, *metric.labels))
-        self.columns = [
-            (m.name, [(part, f"{m.name}.{part}") for part in m.parts], f"{m.name}.unscored", m.labels) for m in metrics
+        self.columns = [(metric.name, metric.parts, metric.labels) for metric in metrics]
+        self.names = [
+            name
+            for m in metrics
+            for name in (m.name, *(f"{m.name}.{part}" for part in m.parts), f"{m.name}.unscored", *m.labels)
         ]
 
     def shape(self, case: Case) -> tuple[object, ...]:
@@ -44,39 +47,28 @@ class Flat:
         return (case.system is None, not case.references, *case.extra)
 
     def values(self, case: Case, scores: Mapping[str, Score]) -> list[Any]:
-        """The values of the record, in the order of its columns."""
+        """The values of the record: identity, carried columns, then each metric's value, parts, reason and labels."""
         row: list[Any] = [case.id] if case.system is None else [case.id, case.system]
         row += case.extra.values()
         if case.references:
             row.append(case.reference_key.hex()[:12])
-        for name, parts, _, labels in self.columns:
+        for name, parts, labels in self.columns:
             score = scores[name]
             row.append(score.value)
             if parts:
                 found = score.parts
-                row += [found.get(part) for part, _ in parts]
+                row += [found.get(part) for part in parts]
             row.append(score.unscored)
             row += [score.labels.get(label) for label in labels]
         return row
 
     def __call__(self, case: Case, scores: Mapping[str, Score]) -> dict[str, Any]:
-        """The record: identity, carried columns, then each metric's value, parts, reason and labels."""
-        record: dict[str, Any] = {"id": case.id}
-        if case.system is not None:
-            record["system"] = case.system
-        for column, value in case.extra.items():
-            record[f"file.{column}" if column in self.taken else column] = value
+        """The record: its columns and values, in order."""
+        names = ["id"] if case.system is None else ["id", "system"]
+        names += [f"file.{column}" if column in self.taken else column for column in case.extra]
         if case.references:
-            record["reference_key"] = case.reference_key.hex()[:12]
-        for name, parts, unscored, labels in self.columns:
-            score = scores[name]
-            record[name] = score.value
-            for part, column in parts:
-                record[column] = score.parts.get(part)
-            record[unscored] = score.unscored
-            for label in labels:
-                record[label] = score.labels.get(label)
-        return record
+            names.append("reference_key")
+        return dict(zip([*names, *self.names], self.values(case, scores), strict=True))
 
 
 def guard(cell: str) -> str:
