@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -50,10 +51,8 @@ class Server:
                     outer.asked.append(body)
                     outer.headers.append(dict(self.headers))
                     reply = outer.replies.pop(0) if len(outer.replies) > 1 else outer.replies[0]
-                try:
+                with suppress(BrokenPipeError, ConnectionResetError):
                     reply(self, body)
-                except (BrokenPipeError, ConnectionResetError):
-                    pass
 
             def log_message(self, *_: object) -> None:
                 """Silence."""
