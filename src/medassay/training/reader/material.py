@@ -1,0 +1,320 @@
+"""What the reader is trained on: pairs of a text and a statement with a verdict, from the data folder and the corpus.
+
+Every pair knows the document that it comes from, and documents, never pairs, are held out: the same dialogue or
+report recurs in several sets, so a document is its text with white space folded and letters lowered.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import json
+import random
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from medassay.models.pairs import diagnosis_first
+from medassay.training.reader.model import CONTRADICTED_KINDS, INVENTED_KINDS, VERDICTS
+
+NOT_SUPPORTED = len(VERDICTS)
+"""The label of pairs that are either not stated or contradicted, which is not known."""
+
+LABELS = {
+    "entailment": 0, "supported": 0, "neutral": 1, "not_stated": 1, "contradiction": 2, "contradicted": 2,
+    "not_entailment": NOT_SUPPORTED,
+}  # fmt: skip
+
+KINDS = {("contradicted", kind): i for i, kind in enumerate(CONTRADICTED_KINDS)} | {
+    ("not_stated", kind): len(CONTRADICTED_KINDS) + i for i, kind in enumerate(INVENTED_KINDS)
+}
+
+HELD_OUT = 9
+"""Documents in a hundred that are held out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A text, a statement, and what is known of them; None where something is not known.
+
+    at: characters of the text that decide. expert: an expert's 0–5 score of a report pair.
+    passes: how often training sees the pair.
+    """
+
+    source: str
+    document: str
+    text: str
+    statement: str
+    label: int | None = None
+    kind: int | None = None
+    severity: int | None = None
+    at: tuple[int, int] | None = None
+    expert: float | None = None
+    passes: int = 1
+
+
+def folded(text: str) -> str:
+    """White space folded to single spaces."""
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def held_out(document: str) -> bool:
+    """Whether a document, given by its text, is set aside for measuring."""
+    digest = hashlib.sha256(folded(document).lower().encode()).digest()
+    return int.from_bytes(digest[:4], "big") % 100 < HELD_OUT
+
+
+def read_pairs(data: Path, corpus: Path) -> list[Pair]:
+    """All pairs of the data folder and of the corpus."""
+    texts = Texts(data)
+    readers: list[Callable[[], Iterable[Pair]]] = [
+        lambda: _claims(data, corpus, texts),
+        lambda: _long_errors(data, texts),
+        lambda: _paraphrases(data),
+        lambda: _perturbed(data),
+        lambda: _medec(data),
+        lambda: _general_inference(data),
+        lambda: _pathology_inference(data, corpus),
+        lambda: _morphology(data),
+        lambda: _consistency(data),
+        lambda: _graded(data),
+        lambda: _expert(data),
+    ]
+    return [pair for reader in readers for pair in reader()]
+
+
+class Texts:
+    """The texts that claims are about, by id, white space as in the source."""
+
+    def __init__(self, data: Path) -> None:
+        self.by_id: dict[str, str] = {}
+        for row in _csv(data / "mts_dialog/train.csv"):
+            self.by_id[f"mts{row['ID']}"] = row["dialogue"]
+        for row in _csv(data / "mtsamples/notes.csv.gz"):
+            name = str(row["note_id"])
+            self.by_id[name if name.startswith("mtsamples") else f"mtsamples{name}"] = row["transcription"] or ""
+        for number, row in enumerate(_csv(data / "tcga/summaries.csv.gz")):
+            self.by_id[f"summary{number}"] = row["summary"]
+        for row in _csv(data / "tcga/reports.csv.gz"):
+            self.by_id[row["bcr_patient_barcode"]] = row["text"]
+        for record in _jsonl(data / "claims/visits_text.jsonl"):
+            self.by_id[record["id"]] = record["dialogue"]
+        for record in _jsonl(data / "claims/answers_text.jsonl"):
+            self.by_id[record["id"]] = record["text"]
+
+    def __getitem__(self, name: str) -> str:
+        return self.by_id[name]
+
+
+def find(text: str, quote: str) -> tuple[int, int] | None:
+    """Where a quote stands in a text, white space and case aside; None where it does not."""
+    words = [re.escape(word) for word in quote.split()]
+    if not words:
+        return None
+    match = re.search(r"\s+".join(words), text, re.IGNORECASE)
+    return match.span() if match else None
+
+
+def _claims(data: Path, corpus: Path, texts: Texts) -> Iterator[Pair]:
+    sets = [("claims_" + name, data / f"claims/{name}.jsonl") for name in ("dialogues", "visits", "passages", "answers")]
+    sets += [(f"claims_{path.stem}", path) for path in sorted((corpus / "claims").glob("*.jsonl"))]
+    for folder in sorted({path.parent for path in corpus.glob("*/*texts.jsonl")}):
+        if folder.name == "bench":
+            continue
+        for path in sorted(folder.glob("*texts.jsonl")):
+            texts.by_id |= {record["id"]: record["text"] for record in _jsonl(path)}
+            sets.append((f"claims_{folder.name}", path.with_name(path.name.replace("texts", "claims"))))
+    for source, path in sets:
+        for record in _jsonl(path):
+            text = texts[record["id"]]
+            label, severity = record["label"], record["severity"]
+            at = find(text, record["at"]) if record["at"] else None
+            yield Pair(
+                source,
+                text,
+                text,
+                record["claim"],
+                LABELS[label],
+                KINDS.get((label, record["kind"])),
+                None if severity == "none" else int(severity == "critical"),
+                at,
+                passes=4,
+            )
+
+
+def _long_errors(data: Path, texts: Texts) -> Iterator[Pair]:
+    for record in _jsonl(data / "long_errors/dev.jsonl"):
+        text = texts[record["id"]]
+        at = find(text, record["at"])
+        if at is None:
+            continue
+        pair = Pair("long_errors", text, text, record["at"], 0, at=at, passes=1)
+        wrong = replace(
+            pair,
+            label=2,
+            kind=KINDS.get(("contradicted", record["kind"])),
+            severity=int(record["severity"] == "critical"),
+            passes=3,
+        )
+        yield pair
+        yield replace(pair, statement=record["faithful"], passes=3)
+        yield replace(wrong, statement=record["wrong_reworded"])
+        yield replace(wrong, statement=record["wrong_verbatim"])
+        for changed in (record["wrong_reworded"], record["wrong_verbatim"]):
+            other = text[: at[0]] + changed + text[at[1] :]
+            place = (at[0], at[0] + len(changed))
+            yield replace(wrong, text=other, statement=record["faithful"], at=place, passes=1)
+            yield replace(pair, text=other, statement=changed, at=place)
+
+
+def _paraphrases(data: Path) -> Iterator[Pair]:
+    kinds = {"value": "value", "negation": "negation", "diagnosis": "diagnosis", "site": "site", "contradiction": "other"}
+    for record in _jsonl(data / "paraphrases/dev.jsonl"):
+        source = f"paraphrases_{record['kind']}"
+        texts = [record["text"], record["paraphrase_a"], record["paraphrase_b"]]
+        error, kind = record["error"], record["error_type"]
+        pair = Pair(source, texts[0], texts[0], "", 0, passes=2)
+        for first in texts:
+            yield from (replace(pair, text=first, statement=second) for second in texts)
+            if kind == "omission":
+                yield replace(pair, text=first, statement=error)
+                yield replace(pair, text=error, statement=first, label=1)
+            elif kind == "invention":
+                yield replace(pair, text=first, statement=error, label=1)
+                yield replace(pair, text=error, statement=first)
+            else:
+                wrong = replace(pair, label=2, kind=KINDS.get(("contradicted", kinds.get(kind, ""))), passes=3)
+                yield replace(wrong, text=first, statement=error)
+                yield replace(wrong, text=error, statement=first)
+
+
+def _perturbed(data: Path) -> Iterator[Pair]:
+    for record in _jsonl(data / "perturbed/dev.jsonl"):
+        reference, candidate, kind = record["reference"], record["candidate"], record["kind"]
+        pair = Pair("perturbed", reference, reference, candidate, 0, passes=2)
+        if kind.startswith("paraphrase"):
+            yield pair
+            yield replace(pair, text=candidate, statement=reference)
+        elif kind == "omission":
+            yield pair
+            yield replace(pair, text=candidate, statement=reference, label=1)
+        elif kind == "hallucination":
+            yield replace(pair, label=1)
+            yield replace(pair, text=candidate, statement=reference)
+        else:
+            wrong = replace(pair, label=2, kind=KINDS.get(("contradicted", kind)))
+            yield wrong
+            yield replace(wrong, text=candidate, statement=reference)
+
+
+def _medec(data: Path) -> Iterator[Pair]:
+    for row in _csv(data / "medec/errors.csv"):
+        if row["Error Flag"] != "1":
+            continue
+        right, wrong = row["Corrected Sentence"], row["Error Sentence"]
+        text = row["Corrected Text"]
+        pair = Pair("medec", text, text, right, 0, at=find(text, right), passes=1)
+        yield pair
+        yield replace(pair, statement=wrong, label=NOT_SUPPORTED, passes=2)
+        yield replace(pair, text=row["Text"], statement=right, label=NOT_SUPPORTED, at=find(row["Text"], wrong))
+
+
+def _general_inference(data: Path) -> Iterator[Pair]:
+    for row in _csv(data / "nli/pairs.csv.gz"):
+        yield Pair(row["source"], row["premise"], row["premise"], row["hypothesis"], LABELS[row["label"]])
+    for record in _jsonl(data / "nli/public.jsonl.gz"):
+        passes = 2 if record["source"] in ("kqa", "nli4ct", "negnli") else 1
+        premise = record["premise"]
+        yield Pair(
+            record["source"], premise, premise, record["hypothesis"], LABELS[record["label"]], passes=passes
+        )
+
+
+def _pathology_inference(data: Path, corpus: Path) -> Iterator[Pair]:
+    paths = [data / "nli/pathology.jsonl", *sorted((corpus / "nli").glob("*.jsonl"))]
+    for path in paths:
+        source = "nli_pathology" if path.parent.parent == data else f"nli_{path.stem}"
+        premises: dict[str, int] = {}
+        for record in _jsonl(path):
+            premise = record["premise"]
+            number = premises.setdefault(premise, len(premises))
+            # Premises that stand together in the corpus are variants of one another: they are held out together.
+            document = premise if path.parent.parent == data else f"{source} {number // 20}"
+            yield Pair(source, document, premise, record["hypothesis"], LABELS[record["label"]], passes=4)
+
+
+def _morphology(data: Path) -> Iterator[Pair]:
+    for record in _jsonl(data / "nli/morphology.jsonl"):
+        premise = record["premise"]
+        pair = Pair("morphology", premise, premise, "", passes=4)
+        for label in ("supported", "contradicted", "not_stated"):
+            yield from (replace(pair, statement=each, label=LABELS[label]) for each in record[label])
+        turned = replace(pair, text=record["swap"])
+        yield replace(turned, statement=record["swap_supports"], label=0)
+        yield from (replace(turned, statement=each, label=NOT_SUPPORTED, passes=2) for each in record["supported"])
+
+
+def _consistency(data: Path) -> Iterator[Pair]:
+    for record in _jsonl(data / "nli/consistency.jsonl"):
+        first, second = record["parts"]
+        pair = Pair("consistency", record["consistent"], first, second, 2, passes=3)
+        yield pair
+        yield replace(pair, text=second, statement=first)
+        consistent = record["consistent"]
+        yield replace(pair, text=consistent, statement=record["neutral"], label=1)
+        for quote in (first, second):
+            label = 0 if find(consistent, quote) else 2
+            yield replace(pair, text=consistent, statement=quote, label=label, at=find(consistent, quote))
+        statements = [each for each in re.split(r"(?<=[.;])\s+|\n", consistent) if len(each) > 15]
+        chooser = random.Random(record["id"])
+        for _ in range(3):
+            if len(statements) > 2:
+                one, other = chooser.sample(statements, 2)
+                yield replace(pair, text=one, statement=other, label=1, passes=1)
+
+
+def _graded(data: Path) -> Iterator[Pair]:
+    for record in _jsonl(data / "histology/graded.jsonl"):
+        if len(record.get("parts") or ()) == 2:
+            first, second = record["parts"]
+            pair = Pair("graded", record["image"], first, second, 2, passes=3)
+            yield pair
+            yield replace(pair, text=second, statement=first)
+
+
+def _expert(data: Path) -> Iterator[Pair]:
+    known: set[tuple[str, str]] = set()
+    for row in _csv(data / "hare/expert_scores.csv"):
+        known.add((row["reference"], row["candidate"]))
+        yield _expert_pair("expert_hare", row["reference"], row["candidate"], float(row["expert_score"]))
+    for row in _csv(data / "judged_pairs/dev.csv"):
+        if row["source"] != "hare":
+            yield _expert_pair("expert_judged", row["reference"], row["candidate"], float(row["score"]))
+
+
+def _expert_pair(source: str, reference: str, candidate: str, score: float) -> Pair:
+    texts = diagnosis_first(reference), diagnosis_first(candidate)
+    return Pair(source, reference, *texts, expert=score, passes=4)
+
+
+def _csv(path: Path) -> list[dict[str, str]]:
+    csv.field_size_limit(1 << 30)
+    opened: Any = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+    with opened as stream:
+        return list(csv.DictReader(stream))
+
+
+def _jsonl(path: Path) -> list[dict[str, Any]]:
+    opened: Any = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+    with opened as stream:
+        return [json.loads(line) for line in stream]
+
+
+def shuffled(pairs: Sequence[Pair], seed: int) -> list[Pair]:
+    """The pairs in a random order that depends on the seed alone."""
+    order = list(pairs)
+    random.Random(seed).shuffle(order)
+    return order

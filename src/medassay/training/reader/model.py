@@ -1,0 +1,190 @@
+"""The reader: an MPNet encoder that reads a text and a statement together, and its heads.
+
+A row is `<s> text </s> </s> statement </s>`. The heads answer, for the pair: the verdict (supported, not stated,
+contradicted), the kind of error, its severity, the expert's 0–5 score of a report pair, and, for each token of the
+text, whether it belongs to the words that decide.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+VERDICTS = ("supported", "not_stated", "contradicted")
+CONTRADICTED_KINDS = (
+    "value", "quantity", "negation", "side", "site", "person", "time", "drug", "marker", "diagnosis", "grade",
+    "certainty", "cause", "plan", "other",
+)  # fmt: skip
+INVENTED_KINDS = ("symptom", "history", "drug", "test", "finding", "plan", "other")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of the encoder."""
+
+    vocabulary: int = 30527
+    hidden: int = 768
+    layers: int = 12
+    heads: int = 12
+    inner: int = 3072
+    positions: int = 514
+    buckets: int = 32
+
+
+class Attention(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.heads = shape.heads
+        self.qkv = nn.Linear(shape.hidden, 3 * shape.hidden)
+        self.out = nn.Linear(shape.hidden, shape.hidden)
+        self.norm = nn.LayerNorm(shape.hidden, eps=1e-5)
+
+    def forward(self, x: Tensor, bias: Tensor, dropout: float) -> Tensor:
+        batch, length, hidden = x.shape
+        size = hidden // self.heads
+        q, k, v = self.qkv(x).view(batch, length, 3, self.heads, size).permute(2, 0, 3, 1, 4)
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout if self.training else 0.0)
+        mixed = self.out(mixed.transpose(1, 2).reshape(batch, length, hidden))
+        return self.norm(x + F.dropout(mixed, dropout, self.training))
+
+
+class Layer(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.attention = Attention(shape)
+        self.inner = nn.Linear(shape.hidden, shape.inner)
+        self.outer = nn.Linear(shape.inner, shape.hidden)
+        self.norm = nn.LayerNorm(shape.hidden, eps=1e-5)
+
+    def forward(self, x: Tensor, bias: Tensor, dropout: float) -> Tensor:
+        x = self.attention(x, bias, dropout)
+        moved = self.outer(F.gelu(self.inner(x)))
+        return self.norm(x + F.dropout(moved, dropout, self.training))
+
+
+class Encoder(nn.Module):
+    """MPNet: absolute positions from 2, one table of relative position biases for all layers."""
+
+    def __init__(self, shape: Shape, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.shape = shape
+        self.dropout = dropout
+        self.words = nn.Embedding(shape.vocabulary, shape.hidden, padding_idx=1)
+        self.positions = nn.Embedding(shape.positions, shape.hidden, padding_idx=1)
+        self.norm = nn.LayerNorm(shape.hidden, eps=1e-5)
+        self.relative = nn.Embedding(shape.buckets, shape.heads)
+        self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
+
+    def bias(self, length: int, mask: Tensor, dtype: torch.dtype) -> Tensor:
+        """[batch, heads, length, length]: the relative bias, and minus infinity on padding."""
+        at = torch.arange(length, device=mask.device)
+        table = self.relative(_bucket(at[None, :] - at[:, None], self.shape.buckets)).permute(2, 0, 1)[None]
+        hidden = (1.0 - mask.to(table.dtype))[:, None, None, :] * -10000.0
+        return (table + hidden).to(dtype)
+
+    def embed(self, ids: Tensor, mask: Tensor) -> Tensor:
+        places = torch.cumsum(mask.long(), 1) * mask.long() + 1
+        x = self.norm(self.words(ids) + self.positions(places))
+        return F.dropout(x, self.dropout, self.training)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        x = self.embed(ids, mask)
+        dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
+        bias = self.bias(ids.shape[1], mask, dtype)
+        for layer in self.layers:
+            x = layer(x, bias, self.dropout)
+        return x
+
+
+def _bucket(relative: Tensor, buckets: int, furthest: int = 128) -> Tensor:
+    """MPNet's bucket of a relative position (transformers' `relative_position_bucket`)."""
+    n = -relative
+    half = buckets // 2
+    side = (n < 0).long() * half
+    n = n.abs()
+    exact = half // 2
+    log = exact + (torch.log(n.float().clamp(min=1) / exact) / math.log(furthest / exact) * (half - exact)).long()
+    return side + torch.where(n < exact, n, log.clamp(max=half - 1))
+
+
+class Reader(nn.Module):
+    """The encoder with its heads; every head reads the mean over the row's tokens, `place` the single tokens."""
+
+    def __init__(self, shape: Shape | None = None, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.shape = shape or Shape()
+        self.encoder = Encoder(self.shape, dropout)
+        hidden = self.shape.hidden
+        self.heads = nn.ModuleDict(
+            {
+                "verdict": nn.Linear(3 * hidden, 3),
+                "kind": nn.Linear(3 * hidden, len(CONTRADICTED_KINDS) + len(INVENTED_KINDS)),
+                "severity": nn.Linear(3 * hidden, 1),
+                "expert": nn.Linear(3 * hidden, 1),
+                "place": nn.Linear(hidden, 1),
+            }
+        )
+
+    def forward(self, ids: Tensor, mask: Tensor, statement: Tensor) -> dict[str, Tensor]:
+        """ids, mask, statement: [batch, length]; `statement` is 1 on the statement's tokens."""
+        x = self.encoder(ids, mask).float()
+        every, own = mask.float()[..., None], statement.float()[..., None]
+        pooled = torch.cat([_mean(x, every), _mean(x, own), x[:, 0]], 1)
+        out = {name: head(pooled) for name, head in self.heads.items() if name != "place"}
+        out["place"] = self.heads["place"](x)[..., 0]
+        return out
+
+    def save(self, folder: Path) -> None:
+        from safetensors.torch import save_file
+
+        folder.mkdir(parents=True, exist_ok=True)
+        state = {name: value.detach().cpu().half().contiguous() for name, value in self.state_dict().items()}
+        save_file(state, str(folder / "reader.safetensors"))
+        (folder / "reader.json").write_text(json.dumps(asdict(self.shape)) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, dropout: float = 0.0) -> Reader:
+        from safetensors.torch import load_file
+
+        shape = Shape(**json.loads((folder / "reader.json").read_text(encoding="utf-8")))
+        reader = cls(shape, dropout)
+        reader.load_state_dict({k: v.float() for k, v in load_file(str(folder / "reader.safetensors")).items()})
+        return reader
+
+
+def _mean(x: Tensor, weight: Tensor) -> Tensor:
+    return (x * weight).sum(1) / weight.sum(1).clamp(min=1.0)
+
+
+def from_mpnet(state: dict[str, Any], shape: Shape | None = None, dropout: float = 0.1) -> Reader:
+    """A reader on the weights of an MPNet of transformers (all-mpnet-base-v2); heads start at small random values."""
+    reader = Reader(shape, dropout)
+    encoder = reader.encoder
+    state = {name.removeprefix("mpnet."): value.float() for name, value in state.items()}
+    take = {
+        "words.weight": "embeddings.word_embeddings.weight",
+        "positions.weight": "embeddings.position_embeddings.weight",
+        "norm.weight": "embeddings.LayerNorm.weight",
+        "norm.bias": "embeddings.LayerNorm.bias",
+        "relative.weight": "encoder.relative_attention_bias.weight",
+    }
+    own = {ours: state[theirs] for ours, theirs in take.items()}
+    for i in range(reader.shape.layers):
+        theirs, ours = f"encoder.layer.{i}.", f"layers.{i}."
+        for kind in ("weight", "bias"):
+            parts = [state[f"{theirs}attention.attn.{name}.{kind}"] for name in "qkv"]
+            own[f"{ours}attention.qkv.{kind}"] = torch.cat(parts)
+            own[f"{ours}attention.out.{kind}"] = state[f"{theirs}attention.attn.o.{kind}"]
+            own[f"{ours}attention.norm.{kind}"] = state[f"{theirs}attention.LayerNorm.{kind}"]
+            own[f"{ours}inner.{kind}"] = state[f"{theirs}intermediate.dense.{kind}"]
+            own[f"{ours}outer.{kind}"] = state[f"{theirs}output.dense.{kind}"]
+            own[f"{ours}norm.{kind}"] = state[f"{theirs}output.LayerNorm.{kind}"]
+    encoder.load_state_dict(own)
+    return reader

@@ -1,0 +1,159 @@
+"""Pairs as arrays of tokens, ready to be carried to the machine that trains.
+
+A text that is longer than the reader's window is shown as it will be shown in use: as the excerpt that fits the
+statement best (`models/excerpts.py`). For training, random stretches around the deciding words are added, so that
+the reader does not depend on how excerpts are chosen.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from medassay.models.excerpts import Excerpt, excerpt, lexical_relevance, relevance, segments, stems
+from medassay.training.reader.material import Pair, held_out
+
+LONGEST = 512
+"""Tokens of a row."""
+
+STATEMENT_TOKENS = 224
+"""Tokens of a statement that are read where the text needs the rest of the row."""
+
+BUDGET = 1800
+"""Characters of an excerpt."""
+
+Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+Encode = Callable[[Sequence[str]], Sequence["Encoded"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Token ids of a text without frame tokens, and the characters of each."""
+
+    ids: Sequence[int]
+    offsets: Sequence[tuple[int, int]]
+
+
+class Excerpts:
+    """Excerpts of the long texts; vectors of segments and statements are computed once."""
+
+    def __init__(self, embed: Embed) -> None:
+        self.embed = embed
+        self.vectors: dict[str, npt.NDArray[np.float32]] = {}
+
+    def prepare(self, pairs: Sequence[Pair]) -> None:
+        """Compute the vectors of all segments and statements at once."""
+        wanted: dict[str, None] = {}
+        for text in {pair.text for pair in pairs}:
+            wanted |= dict.fromkeys(text[start:end] for start, end in segments(text))
+        wanted |= dict.fromkeys(pair.statement for pair in pairs)
+        names = [text for text in wanted if text not in self.vectors]
+        for start in range(0, len(names), 2048):
+            some = names[start : start + 2048]
+            self.vectors |= dict(zip(some, self.embed(some)))
+
+    def best(self, pair: Pair, budget: int) -> Excerpt:
+        """The excerpt that the checker would read."""
+        ranges = segments(pair.text)
+        parts = [pair.text[start:end] for start, end in ranges]
+        lexical = lexical_relevance(pair.statement, [stems(part) for part in parts])
+        vectors = np.stack([self.vectors[part] for part in parts])
+        return excerpt(pair.text, ranges, relevance(vectors, self.vectors[pair.statement], lexical), budget)
+
+
+def shown(pair: Pair, part: Excerpt) -> Pair | None:
+    """The pair with an excerpt in place of its text; None where the deciding words are not in it."""
+    if pair.at is None:
+        return replace(pair, text=part.text)
+    inside = [
+        (own + max(pair.at[0], start) - start, own + min(pair.at[1], start + length) - start)
+        for own, start, length in part.pieces
+        if min(pair.at[1], start + length) > max(pair.at[0], start)
+    ]
+    covered = sum(end - start for start, end in inside)
+    if covered < 0.5 * (pair.at[1] - pair.at[0]):
+        return None
+    return replace(pair, text=part.text, at=(inside[0][0], inside[-1][1]))
+
+
+def around(pair: Pair, chooser: random.Random) -> Pair:
+    """The pair with a random stretch of 500 to 1,800 characters around the deciding words in place of its text."""
+    assert pair.at is not None
+    size = chooser.randint(500, BUDGET)
+    room = max(0, size - (pair.at[1] - pair.at[0]))
+    start = max(0, pair.at[0] - chooser.randint(0, room))
+    end = min(len(pair.text), max(pair.at[1], start + size))
+    ranges = segments(pair.text)
+    chosen = [i for i, (left, right) in enumerate(ranges) if right > start and left < end]
+    first, last = ranges[chosen[0]][0], ranges[chosen[-1]][1]
+    return replace(pair, text=pair.text[first:last], at=(pair.at[0] - first, pair.at[1] - first))
+
+
+def expanded(pairs: Sequence[Pair], excerpts: Excerpts, seed: int) -> Iterator[tuple[Pair, bool]]:
+    """Every pair as it is shown, and whether it is held out; pairs on long texts in several forms."""
+    long = [pair for pair in pairs if len(pair.text) > BUDGET and pair.expert is None]
+    excerpts.prepare(long)
+    chooser = random.Random(seed)
+    for pair in pairs:
+        apart = held_out(pair.document)
+        if len(pair.text) <= BUDGET or pair.expert is not None:
+            yield pair, apart
+            continue
+        best = shown(pair, excerpts.best(pair, BUDGET))
+        if apart:
+            yield best or replace(pair, text=excerpts.best(pair, BUDGET).text, at=None), True
+            continue
+        if best is not None:
+            yield replace(best, passes=max(1, pair.passes // 2)), False
+        if pair.at is not None:
+            for _ in range(max(1, pair.passes // 2)):
+                yield replace(around(pair, chooser), passes=1), False
+        elif pair.passes > 1:
+            shorter = excerpts.best(pair, BUDGET // 2)
+            yield replace(pair, text=shorter.text, passes=pair.passes // 2), False
+
+
+def pack(rows: Sequence[tuple[Pair, bool]], encode: Encode, path: Path) -> None:
+    """Write the rows as one compressed NumPy file."""
+    names: dict[str, int] = {}
+    for pair, _ in rows:
+        names.setdefault(pair.text, len(names))
+        names.setdefault(pair.statement, len(names))
+    encoded: list[Encoded] = []
+    every = list(names)
+    for start in range(0, len(every), 4096):
+        encoded += encode(every[start : start + 4096])
+    lengths = np.array([min(len(one.ids), LONGEST) for one in encoded], np.int64)
+    tokens = np.concatenate([np.array(one.ids[:LONGEST], np.uint16) for one in encoded])
+    sources = sorted({pair.source for pair, _ in rows})
+
+    def tokens_at(pair: Pair) -> tuple[int, int]:
+        if pair.at is None:
+            return -1, -1
+        inside = [i for i, (a, b) in enumerate(encoded[names[pair.text]].offsets) if b > pair.at[0] and a < pair.at[1]]
+        return (inside[0], inside[-1] + 1) if inside else (-1, -1)
+
+    def column(value: Callable[[Pair], int | None]) -> npt.NDArray[np.int16]:
+        return np.array([-1 if (found := value(pair)) is None else found for pair, _ in rows], np.int16)
+
+    np.savez_compressed(
+        path,
+        tokens=tokens,
+        ends=np.cumsum(lengths),
+        text=np.array([names[pair.text] for pair, _ in rows], np.int32),
+        statement=np.array([names[pair.statement] for pair, _ in rows], np.int32),
+        label=column(lambda pair: pair.label),
+        kind=column(lambda pair: pair.kind),
+        severity=column(lambda pair: pair.severity),
+        passes=column(lambda pair: pair.passes),
+        at=np.array([tokens_at(pair) for pair, _ in rows], np.int16),
+        expert=np.array([np.nan if pair.expert is None else pair.expert for pair, _ in rows], np.float32),
+        source=np.array([sources.index(pair.source) for pair, _ in rows], np.int16),
+        held_out=np.array([apart for _, apart in rows], np.bool_),
+        sources=np.array(sources),
+    )

@@ -1,0 +1,311 @@
+"""Train the reader on packed pairs, or a smaller one on the answers of a larger one; needs a GPU to be quick."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from medassay.training.reader.model import Reader
+
+CLS, PAD, SEP = 0, 1, 2
+LONGEST, STATEMENT_TOKENS = 512, 224
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Settings of one training run; seconds: stop (with the schedule ended) after this long, None for all passes."""
+
+    rate: float = 4e-5
+    head_rate: float = 1e-3
+    warmup: float = 0.06
+    tokens: int = 24_000
+    seed: int = 1
+    smoothing: float = 0.02
+    passes: float = 1.0
+    place_weight: float = 0.5
+    kind_weight: float = 0.3
+    severity_weight: float = 0.3
+    expert_weight: float = 1.0
+
+
+class Packed:
+    """The packed pairs: rows of token ids on demand."""
+
+    def __init__(self, path: Path) -> None:
+        with np.load(path) as stored:
+            self.columns: dict[str, Any] = {name: stored[name] for name in stored.files}
+        self.starts = np.concatenate([[0], self.columns["ends"][:-1]])
+        self.frame = (CLS, SEP, SEP)
+
+    def __len__(self) -> int:
+        return len(self.columns["text"])
+
+    def _ids(self, text: int) -> Any:
+        return self.columns["tokens"][self.starts[text] : self.columns["ends"][text]]
+
+    def row(self, i: int) -> tuple[Any, int]:
+        """Token ids of a row and where its statement begins."""
+        first, second = self._ids(self.columns["text"][i]), self._ids(self.columns["statement"][i])
+        room = LONGEST - 4
+        kept = min(len(second), max(STATEMENT_TOKENS, room - len(first)))
+        first = first[: room - kept]
+        ids = np.concatenate([[CLS], first, [SEP, SEP], second[:kept], [SEP]]).astype(np.int64)
+        return ids, len(first) + 3
+
+    def lengths(self) -> Any:
+        own = self.columns["ends"] - self.starts
+        return np.minimum(own[self.columns["text"]] + own[self.columns["statement"]] + 4, LONGEST)
+
+
+@dataclass
+class Batch:
+    rows: Any
+    ids: Tensor
+    mask: Tensor
+    statement: Tensor
+
+
+def collate(packed: Packed, rows: Any, device: str) -> Batch:
+    """Rows of a batch, padded to the longest."""
+    made = [packed.row(i) for i in rows]
+    longest = -(-max(len(ids) for ids, _ in made) // 8) * 8
+    ids = np.full((len(made), longest), PAD, np.int64)
+    statement = np.zeros((len(made), longest), np.int64)
+    for k, (row, begins) in enumerate(made):
+        ids[k, : len(row)] = row
+        statement[k, begins : len(row) - 1] = 1
+    tensor = torch.from_numpy(ids).to(device, non_blocking=True)
+    return Batch(rows, tensor, (tensor != PAD).long(), torch.from_numpy(statement).to(device, non_blocking=True))
+
+
+def batches(lengths: Any, order: Any, tokens: int, rng: Any) -> Iterator[Any]:
+    """Rows of like length together, at most `tokens` a batch after padding, in random order."""
+    block = 8192
+    groups = []
+    for start in range(0, len(order), block):
+        some = order[start : start + block]
+        some = some[np.argsort(lengths[some], kind="stable")]
+        current: list[int] = []
+        for i in some.tolist():
+            if current and (len(current) + 1) * int(lengths[i]) > tokens:
+                groups.append(current)
+                current = []
+            current.append(i)
+        groups.append(current)
+    rng.shuffle(groups)
+    yield from (np.array(group) for group in groups)
+
+
+def loss_of(out: dict[str, Tensor], batch: Batch, columns: dict[str, Any], recipe: Recipe) -> Tensor:
+    """The sum of the heads' losses over the rows that know an answer."""
+    device = batch.ids.device
+
+    def known(name: str) -> Tensor:
+        return torch.from_numpy(columns[name][batch.rows].astype(np.float32)).to(device)
+
+    total = out["verdict"].sum() * 0.0
+    label = known("label").long()
+    sure = (label >= 0) & (label < 3)
+    if sure.any():
+        total = total + F.cross_entropy(
+            out["verdict"][sure], label[sure], reduction="sum", label_smoothing=recipe.smoothing
+        )
+    either = label == 3
+    if either.any():
+        chances = out["verdict"][either].log_softmax(1)
+        total = total - torch.logsumexp(chances[:, 1:], 1).sum()
+    kind = known("kind").long()
+    if (kind >= 0).any():
+        some = kind >= 0
+        total = total + recipe.kind_weight * F.cross_entropy(out["kind"][some], kind[some], reduction="sum")
+    severity = known("severity")
+    if (severity >= 0).any():
+        some = severity >= 0
+        total = total + recipe.severity_weight * F.binary_cross_entropy_with_logits(
+            out["severity"][some, 0], severity[some], reduction="sum"
+        )
+    expert = known("expert")
+    rated = ~torch.isnan(expert)
+    if rated.any():
+        given, wanted = out["expert"][rated, 0], expert[rated] / 5.0
+        total = total + recipe.expert_weight * 2.0 * F.binary_cross_entropy_with_logits(given, wanted, reduction="sum")
+        gap = wanted[:, None] - wanted[None, :]
+        apart = gap > 0.05
+        if apart.any():
+            ranked = F.softplus(-(given[:, None] - given[None, :]))[apart].mean()
+            total = total + recipe.expert_weight * ranked * rated.sum()
+    at = torch.from_numpy(columns["at"][batch.rows].astype(np.int64)).to(device)
+    placed = at[:, 0] >= 0
+    if placed.any():
+        index = torch.arange(batch.ids.shape[1], device=device)[None] - 1
+        wanted = ((index >= at[:, :1]) & (index < at[:, 1:])).float()[placed]
+        text = (batch.mask * (1 - batch.statement))[placed].float()
+        each = F.binary_cross_entropy_with_logits(out["place"][placed], wanted, reduction="none")
+        total = total + recipe.place_weight * ((each * text).sum(1) / text.sum(1) * 8.0).sum()
+    return total / len(batch.rows)
+
+
+def schedule(step: int, steps: int, warmup: float) -> float:
+    """Linear warm-up, then a cosine to zero."""
+    at = step / max(1, steps)
+    return at / warmup if at < warmup else 0.5 * (1 + math.cos(math.pi * (at - warmup) / (1 - warmup)))
+
+
+def training_order(columns: dict[str, Any], passes: float, rng: Any) -> Any:
+    """Rows in random order, each as often as its number of passes says; held-out rows never."""
+    rows = np.flatnonzero(~columns["held_out"])
+    wanted = columns["passes"][rows] * passes
+    times = np.floor(wanted).astype(int) + (rng.random(len(rows)) < wanted % 1)
+    order = np.repeat(rows, times)
+    rng.shuffle(order)
+    return order
+
+
+def optimizer_of(reader: Reader, recipe: Recipe) -> torch.optim.AdamW:
+    heads, plain, decayed = [], [], []
+    for name, value in reader.named_parameters():
+        if name.startswith("heads"):
+            heads.append(value)
+        elif value.ndim < 2 or "relative" in name:
+            plain.append(value)
+        else:
+            decayed.append(value)
+    groups = [
+        {"params": decayed, "lr": recipe.rate, "weight_decay": 0.01},
+        {"params": plain, "lr": recipe.rate, "weight_decay": 0.0},
+        {"params": heads, "lr": recipe.head_rate, "weight_decay": 0.01},
+    ]
+    return torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-6, fused=torch.cuda.is_available())
+
+
+def train(
+    reader: Reader, packed: Packed, recipe: Recipe, device: str, teacher: Reader | None = None, temperature: float = 2.0
+) -> Reader:
+    """Train in place; with a teacher, its verdicts count beside the labels."""
+    torch.manual_seed(recipe.seed)
+    rng = np.random.default_rng(recipe.seed)
+    reader.to(device).train()
+    order = training_order(packed.columns, recipe.passes, rng)
+    lengths = packed.lengths()
+    groups = list(batches(lengths, order, recipe.tokens, rng))
+    optimizer = optimizer_of(reader, recipe)
+    base = [group["lr"] for group in optimizer.param_groups]
+    print(f"{len(order):,} rows, {len(groups):,} steps", flush=True)
+    began = time.monotonic()
+    running = 0.0
+    for step, rows in enumerate(groups):
+        for group, rate in zip(optimizer.param_groups, base):
+            group["lr"] = rate * schedule(step, len(groups), recipe.warmup)
+        batch = collate(packed, rows, device)
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            out = reader(batch.ids, batch.mask, batch.statement)
+        loss = loss_of(out, batch, packed.columns, recipe)
+        if teacher is not None:
+            with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+                told = teacher(batch.ids, batch.mask, batch.statement)
+            loss = 0.3 * loss + distilled(out, told, batch, temperature)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
+        optimizer.step()
+        running = 0.98 * running + 0.02 * float(loss.detach()) if step % 20 == 0 else running
+        if step % 200 == 0:
+            print(f"step {step} loss {float(loss.detach()):.3f} {time.monotonic() - began:.0f} s", flush=True)
+    return reader
+
+
+def distilled(out: dict[str, Tensor], told: dict[str, Tensor], batch: Batch, temperature: float) -> Tensor:
+    """How far the student's answers are from the teacher's, over verdict, kind, severity, expert and place."""
+    total = out["verdict"].sum() * 0.0
+    for name in ("verdict", "kind"):
+        wanted = (told[name].float() / temperature).softmax(1)
+        given = (out[name] / temperature).log_softmax(1)
+        total = total + F.kl_div(given, wanted, reduction="batchmean") * temperature**2 * (1 if name == "verdict" else 0.2)
+    for name in ("severity", "expert"):
+        total = total + 0.3 * F.binary_cross_entropy_with_logits(out[name], told[name].float().sigmoid())
+    text = (batch.mask * (1 - batch.statement)).float()
+    each = F.binary_cross_entropy_with_logits(out["place"], told["place"].float().sigmoid(), reduction="none")
+    return total + 2.0 * (each * text).sum() / text.sum()
+
+
+@torch.no_grad()
+def answers(reader: Reader, packed: Packed, rows: Any, device: str, tokens: int = 64_000) -> dict[str, Any]:
+    """The heads' answers for some rows, and for each row whether the likeliest token of the text is a deciding one."""
+    reader.to(device).eval()
+    lengths = packed.lengths()
+    out: dict[str, Any] = {name: np.zeros((len(rows), size), np.float32) for name, size in SIZES.items()}
+    position = {int(row): k for k, row in enumerate(rows)}
+    for some in batches(lengths, np.asarray(rows), tokens, np.random.default_rng(0)):
+        batch = collate(packed, some, device)
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            given = reader(batch.ids, batch.mask, batch.statement)
+        text = batch.mask * (1 - batch.statement)
+        text[:, 0] = 0
+        place = given["place"].float().masked_fill(text == 0, -1e4).argmax(1).cpu().numpy() - 1
+        at = packed.columns["at"][some]
+        values = {name: given[name].float().cpu().numpy() for name in SIZES if name != "placed"}
+        values["placed"] = ((place >= at[:, 0]) & (place < at[:, 1])).astype(np.float32)[:, None]
+        for name, value in values.items():
+            for k, row in enumerate(some):
+                out[name][position[int(row)]] = value[k]
+    return out
+
+
+SIZES = {"verdict": 3, "kind": 22, "severity": 1, "expert": 1, "placed": 1}
+
+
+def adapt(reader: Reader, texts: Any, device: str, tokens: int, steps_rate: float, seed: int) -> None:
+    """Masked-language training of the encoder on medical text: [rows, length] ids, padded."""
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    encoder = reader.encoder.to(device).train()
+    hidden = reader.shape.hidden
+    dense = torch.nn.Linear(hidden, hidden).to(device)
+    norm = torch.nn.LayerNorm(hidden).to(device)
+    bias = torch.nn.Parameter(torch.zeros(reader.shape.vocabulary, device=device))
+    new = [*dense.parameters(), *norm.parameters(), bias]
+    optimizer = torch.optim.AdamW(
+        [{"params": list(encoder.parameters()), "lr": steps_rate}, {"params": new, "lr": 5e-4}], weight_decay=0.01
+    )
+    size = max(1, tokens // texts.shape[1])
+    order = rng.permutation(len(texts))
+    steps = len(order) // size
+    mask_id = reader.shape.vocabulary - 1
+    for step in range(steps):
+        scale = schedule(step, steps, 0.1)
+        for group, rate in zip(optimizer.param_groups, (steps_rate, 5e-4)):
+            group["lr"] = rate * scale
+        ids = torch.from_numpy(texts[order[step * size : (step + 1) * size]].astype(np.int64)).to(device)
+        chosen = (torch.rand(ids.shape, device=device) < 0.2) & (ids > 4)
+        draw = torch.rand(ids.shape, device=device)
+        shown = torch.where(chosen & (draw < 0.8), mask_id, ids)
+        shown = torch.where(chosen & (draw > 0.9), torch.randint_like(ids, 1000, mask_id), shown)
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            x = encoder(shown, (ids != PAD).long())[chosen]
+            x = norm(F.gelu(dense(x)))
+            logits = F.linear(x, encoder.words.weight, bias)
+        loss = F.cross_entropy(logits.float(), ids[chosen])
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
+        optimizer.step()
+        if step % 100 == 0:
+            print(f"adapt step {step}/{steps} loss {float(loss.detach()):.3f}", flush=True)
+
+
+def save_answers(path: Path, given: dict[str, Any], rows: Any) -> None:
+    np.savez_compressed(path, rows=rows, **{name: value.astype(np.float16) for name, value in given.items()})
+
+
+def write_log(path: Path, record: dict[str, Any]) -> None:
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
