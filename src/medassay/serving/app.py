@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,7 +15,6 @@ from starlette.exceptions import HTTPException
 
 from medassay import __version__
 from medassay.engine.worker import RARELY
-from medassay.errors import InputError
 from medassay.scorer import Scorer
 from medassay.serving.batching import Batcher
 from medassay.serving.limits import CONNECTIONS, Limits
@@ -154,14 +152,6 @@ def serve(app: FastAPI, host: str, port: int) -> None:
     """Serve until stopped; then finish what was accepted. Requests are not logged."""
     import uvicorn
 
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise InputError(
-                f"cannot listen on {host}, port {port} ({error.strerror}); choose another --port"
-            ) from error
     gc.freeze()  # what is loaded stays
     gc.set_threshold(*RARELY)
     uvicorn.run(

@@ -8,8 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from medassay.commands.tables import write_rows
+from medassay.console import (
+    FormatOption,
+    ImagesOption,
+    MapOption,
+    ModelsOption,
+    MppOption,
+    ReportOption,
+    ResamplesOption,
+    SeedOption,
+    TableOption,
+    check_outputs,
+    finish,
+    parse_mapping,
+    say,
+    scoring_progress,
+)
 from medassay.errors import InputError
-from medassay.study.commands import Format, Map, Models, Report, Seed, _check, _progress, write_rows
 
 if TYPE_CHECKING:
     from medassay.cases import Case
@@ -24,10 +40,6 @@ trust_study_app = typer.Typer(
 )
 
 ScoresFiles = Annotated[list[Path], typer.Argument(help="Scores files of medassay trust --out.")]
-Out = Annotated[Path | None, typer.Option(help="The table as .csv or .jsonl.")]
-Resamples = Annotated[int, typer.Option(help="Bootstrap resamples; 0 for no intervals.")]
-Images = Annotated[Path | None, typer.Option(help="Folder of the images; default: the case file's.")]
-Mpp = Annotated[float | None, typer.Option(help="Micrometres a pixel, where the files do not say.")]
 Human = Annotated[str, typer.Option(help="Column that people filled in, higher is better.")]
 Cluster = Annotated[str, typer.Option(help="Column whose rows belong together when resampling.")]
 
@@ -43,20 +55,19 @@ def calibrate(
     confidence: Annotated[float, typer.Option(help="Confidence of both bounds.")] = 0.95,
     weights: Annotated[str | None, typer.Option(help="Fixed weights, 0.4,0.3,0.3; default: grid search.")] = None,
     cluster: Cluster = "id",
-    report: Report = None,
-    resamples: Resamples = 1000,
-    seed: Seed = 1,
+    report: ReportOption = None,
+    resamples: ResamplesOption = 1000,
+    seed: SeedOption = 1,
 ) -> None:
     """Set weights and thresholds from labelled reports, to a chosen risk, and write them down as a policy."""
     import numpy as np
     from rich.console import Console
 
-    from medassay.cli import say
     from medassay.metrics.policy import DIMENSIONS, parse_weights
     from medassay.report.trust_tables import fit_sections, print_fit
     from medassay.study.trust_fit import Labelled, fit
 
-    _check((None, report), (), scores[0])
+    check_outputs(scores[0], report)
     found, people = _labelled(scores, human, cluster)
     bad = np.where(np.isfinite(people), (people < good_at).astype(float), np.nan)
     given = parse_weights(weights) if weights else None
@@ -87,28 +98,27 @@ def calibrate(
 @trust_study_app.command()
 def sensitivity(
     cases: Annotated[Path, typer.Argument(help="Case file of good reports (controls), or of references and changes.")],
-    images: Images = None,
+    images: ImagesOption = None,
     metrics: Annotated[
         str, typer.Option(help="What is set beside grounding and logic.")
     ] = "rougeL,bleu,bertscore,hare",
     limit: Annotated[int, typer.Option(help="Reports taken, from the start; 0 for all.")] = 0,
-    out: Out = None,
-    report: Report = None,
-    models: Models = "embedded",
-    mpp: Mpp = None,
-    map_: Map = "",
-    format: Format = None,
-    resamples: Resamples = 1000,
-    seed: Seed = 1,
+    out: TableOption = None,
+    report: ReportOption = None,
+    models: ModelsOption = "embedded",
+    mpp: MppOption = None,
+    map_: MapOption = "",
+    format: FormatOption = None,
+    resamples: ResamplesOption = 1000,
+    seed: SeedOption = 1,
 ) -> None:
     """Control, visual hallucination, logic error: what does each cost, beside ROUGE, BLEU, BERTScore, HARE?"""
-    from medassay.cli import _mapping
     from medassay.metrics.registry import load_metrics
     from medassay.records import read_records
     from medassay.study import trust_sensitivity as study
 
-    _check((out, report), (".csv", ".jsonl"), cases)
-    columns = _mapping(map_)
+    check_outputs(cases, report, table=out)
+    columns = parse_mapping(map_)
     loaded = load_metrics(f"grounding,logic,{metrics}".rstrip(","), models=models, mpp=mpp, seed=seed)
     first = next((record for _, record in read_records(cases, format=format) if not isinstance(record, str)), {})
     problems: Sequence[str]
@@ -120,33 +130,32 @@ def sensitivity(
     else:
         tested, problems = study.read_tested(cases, columns, format)
         tested = tested[:limit] if limit else tested
-    table = study.sensitivity(tested, loaded, resamples=resamples, seed=seed, progress=_progress, notes=notes)
-    _finish(table, out, report, f"{len(tested):,} reports", problems, str(cases))
+    table = study.sensitivity(tested, loaded, resamples=resamples, seed=seed, progress=scoring_progress, notes=notes)
+    _write(table, out, report, f"{len(tested):,} reports", problems, str(cases))
 
 
 @trust_study_app.command()
 def repeat(
     cases: Annotated[Path, typer.Argument(help="Case file.")],
-    images: Images = None,
+    images: ImagesOption = None,
     runs: Annotated[int, typer.Option(help="How often everything is scored.")] = 5,
     limit: Annotated[int, typer.Option(help="Cases taken, from the start; 0 for all.")] = 0,
-    out: Out = None,
-    report: Report = None,
-    models: Models = "embedded",
-    mpp: Mpp = None,
-    map_: Map = "",
-    format: Format = None,
-    seed: Seed = 1,
+    out: TableOption = None,
+    report: ReportOption = None,
+    models: ModelsOption = "embedded",
+    mpp: MppOption = None,
+    map_: MapOption = "",
+    format: FormatOption = None,
+    seed: SeedOption = 1,
 ) -> None:
     """Is it deterministic? The same cases several times, models loaded anew, in another order."""
-    from medassay.cli import _mapping
     from medassay.metrics.base import Metric
     from medassay.metrics.trust import load_trust
     from medassay.models.loading import _load, model_set
     from medassay.study.trust_studies import repeat as study
 
-    _check((out, report), (".csv", ".jsonl"), cases)
-    some, problems = _read(cases, images, _mapping(map_), format, limit)
+    check_outputs(cases, report, table=out)
+    some, problems = _read(cases, images, parse_mapping(map_), format, limit)
 
     def load() -> list[Metric]:
         # A cache would make the second run a copy of the first.
@@ -156,7 +165,7 @@ def repeat(
         return [*made.members, made]
 
     table = study(some, load, runs=runs, seed=seed)
-    _finish(table, out, report, f"{len(some):,} cases", problems, str(cases))
+    _write(table, out, report, f"{len(some):,} cases", problems, str(cases))
 
 
 @trust_study_app.command()
@@ -165,20 +174,20 @@ def ablation(
     human: Human,
     weights: Annotated[str, typer.Option(help="Of grounding, logic, stability.")] = "0.4,0.3,0.3",
     cluster: Cluster = "id",
-    out: Out = None,
-    report: Report = None,
-    resamples: Resamples = 1000,
-    seed: Seed = 1,
+    out: TableOption = None,
+    report: ReportOption = None,
+    resamples: ResamplesOption = 1000,
+    seed: SeedOption = 1,
 ) -> None:
     """What does each dimension add to the agreement with people?"""
     from medassay.metrics.policy import DIMENSIONS, parse_weights
     from medassay.study.trust_studies import ablation as study
 
-    _check((out, report), (".csv", ".jsonl"), scores[0])
+    check_outputs(scores[0], report, table=out)
     found, people = _labelled(scores, human, cluster)
     given = parse_weights(weights)
     table = study(found, people, [given[name] for name in DIMENSIONS], resamples=resamples, seed=seed)
-    _finish(table, out, report, f"{len(found):,} reports")
+    _write(table, out, report, f"{len(found):,} reports")
 
 
 @trust_study_app.command()
@@ -188,17 +197,17 @@ def benchmark(
     dataset: Annotated[str, typer.Option(help="Column of the data sets; without it each file is one.")] = "dataset",
     level: Annotated[str, typer.Option(help="Column that says patch or slide.")] = "level",
     cluster: Cluster = "id",
-    out: Out = None,
-    report: Report = None,
-    resamples: Resamples = 1000,
-    seed: Seed = 1,
+    out: TableOption = None,
+    report: ReportOption = None,
+    resamples: ResamplesOption = 1000,
+    seed: SeedOption = 1,
 ) -> None:
     """Model × data set at patch and slide level: each dimension and trust, with intervals."""
     from medassay.study.trust_studies import benchmark as study
 
-    _check((out, report), (".csv", ".jsonl"), scores[0])
+    check_outputs(scores[0], report, table=out)
     found = _gathered(scores, by, dataset, level, cluster)
-    _finish(study(found, resamples=resamples, seed=seed), out, report, f"{len(found):,} rows")
+    _write(study(found, resamples=resamples, seed=seed), out, report, f"{len(found):,} rows")
 
 
 @trust_study_app.command()
@@ -209,17 +218,17 @@ def gap(
     by: Annotated[str, typer.Option(help="Column of the models.")] = "system",
     dataset: Annotated[str, typer.Option(help="Column of the data sets; without it each file is one.")] = "dataset",
     cluster: Cluster = "id",
-    out: Out = None,
-    report: Report = None,
-    resamples: Resamples = 1000,
-    seed: Seed = 1,
+    out: TableOption = None,
+    report: ReportOption = None,
+    resamples: ResamplesOption = 1000,
+    seed: SeedOption = 1,
 ) -> None:
     """Public minus private: how much of a model's trust stays at home?"""
     from medassay.study.trust_studies import gap as study
 
-    _check((out, report), (".csv", ".jsonl"), scores[0])
+    check_outputs(scores[0], report, table=out)
     found = _gathered(scores, by, dataset, "level", cluster)
-    _finish(study(found, public, private, resamples=resamples, seed=seed), out, report, f"{len(found):,} rows")
+    _write(study(found, public, private, resamples=resamples, seed=seed), out, report, f"{len(found):,} rows")
 
 
 def _gathered(paths: Sequence[Path], by: str, dataset: str, level: str, cluster: str) -> Scores:
@@ -263,22 +272,20 @@ def _read(
     return cases, problems
 
 
-def _finish(
+def _write(
     table: Table, out: Path | None, report: Path | None, fact: str, problems: Sequence[str] = (), name: str = ""
 ) -> None:
     from rich.console import Console
 
-    from medassay.cli import _say_problems, say
     from medassay.report.trust_tables import print_study, study_section
 
     print_study(Console(), table)
     if out is not None:
-        write_rows(out, table.flat())
+        write_rows(table.flat(), out)
         say(f"table written to {out}")
     if report is not None:
         from medassay.report.study_page import write_study
 
         write_study(report, table.title, [fact], [study_section(table)])
         say(f"report written to {report}")
-    _say_problems(name, problems)
-    raise typer.Exit(1 if problems else 0)
+    finish(name, problems)

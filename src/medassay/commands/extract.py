@@ -1,4 +1,4 @@
-"""Entities, relations, assertions and concepts of a whole file, as JSON lines and as a page.
+"""`medassay extract`: entities, relations, assertions and concepts of a whole file, as JSON lines and as a page.
 
 Rows stream through. A run that is interrupted leaves `<out>.<mark>.partial`; the same command, with the same
 models, takes over the records in it that still fit and goes on from there.
@@ -14,16 +14,48 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
-from medassay import __version__
-from medassay.cases import Case, Row, read_cases
+import typer
+
+from medassay.console import (
+    CasesArgument,
+    FormatOption,
+    MapOption,
+    ModelsOption,
+    StrictOption,
+    finish,
+    parse_mapping,
+    progress,
+    say,
+)
 from medassay.errors import InputError, MedassayError
-from medassay.language.checks import problem
-from medassay.language.draw import Page
+
+if TYPE_CHECKING:
+    from medassay.cases import Case, Row
+    from medassay.report.extract_page import Page
 
 _AT_ONCE = 64
 """Rows read together."""
+
+
+def extract(
+    cases: CasesArgument,
+    column: Annotated[str, typer.Option(help="Column whose text is read.")] = "candidate",
+    out: Annotated[Path | None, typer.Option(help="JSON lines to write; default: standard output.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Page that shows what was read (.html).")] = None,
+    map_: MapOption = "",
+    format: FormatOption = None,
+    models: ModelsOption = "embedded",
+    strict: StrictOption = False,
+) -> None:
+    """Entities, relations, assertions and concepts of every report, as JSON lines and as a page."""
+    job = Extraction(cases, column, parse_mapping(map_), format, out, html, models, strict)
+    problems = job.run()
+    for path, what in ((out, "extract"), (html, "page")):
+        if path is not None:
+            say(f"{what} of {job.count:,} reports written to {path}")
+    finish(cases, problems)
 
 
 @dataclass
@@ -47,6 +79,8 @@ class Extraction:
 
     def run(self) -> Sequence[str]:
         """Read every row; gives the problems of rows that could not be read (the others are written)."""
+        from medassay.report.extract_page import Page
+
         self._check_writable()
         page = Page() if self.page is not None else None
         if self.out is None:
@@ -74,7 +108,7 @@ class Extraction:
         kept.unlink(missing_ok=True)
 
     def _write(self, records: Iterator[dict[str, Any]], stream: IO[str] | None, page: Page | None) -> None:
-        for record in self._progress(records):
+        for record in progress(records, "reading", "reports"):
             self.count += 1
             if stream is not None:
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")
@@ -101,6 +135,8 @@ class Extraction:
             yield from (done[i] for i in range(len(cases)))
 
     def _rows(self) -> Iterator[Row]:
+        from medassay.cases import read_cases
+
         theirs = self.columns.get(self.column, self.column)
         columns = {ours: name for ours, name in self.columns.items() if name != theirs}
         if theirs != "candidate":
@@ -109,6 +145,8 @@ class Extraction:
 
     def _readable(self, row: Row) -> Case | None:
         """The row's case, or None with the problem noted."""
+        from medassay.language.checks import problem
+
         case = row.case
         if case is None:
             said = row.problem
@@ -126,6 +164,7 @@ class Extraction:
 
     def _mark(self) -> str:
         """Tells runs apart whose records cannot be shared: other models, another version."""
+        from medassay import __version__
         from medassay.models import load
 
         names = [load("ner", self.models).name, load("re", self.models).name, __version__]
@@ -144,21 +183,6 @@ class Extraction:
                 raise InputError(f"{path}: is the case file itself; write to another file")
         if self.out is not None and self.page is not None and self.out.resolve() == self.page.resolve():
             raise InputError(f"{self.out}: lines and page cannot be one file; name two")
-
-    def _progress(self, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """A count on a terminal, silence in a pipe."""
-        if not sys.stderr.isatty():
-            yield from records
-            return
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns = (SpinnerColumn(), TextColumn("reading, {task.completed:,} reports"), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("reading", total=None)
-            for record in records:
-                bar.advance(task)
-                yield record
 
 
 def _identity(case: Case) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medassay.language import draw
-from medassay.language.draw import Page
+from medassay.report import extract_page
+from medassay.report.extract_page import Page
 
 
 def entity(text: str, words: str, type: str, assertion: str = "present", **more: Any) -> dict[str, Any]:
@@ -127,12 +127,12 @@ def test_any_spans_leave_the_text_whole(text: str, places: list[tuple[int, int]]
         {"start": a, "end": b, "text": "x", "type": "site", "assertion": "present", "score": 1.0, "concept": None}
         for a, b in places
     ]
-    html = draw.draw({"id": "1", "text": text, "entities": found, "relations": []})
+    html = extract_page.draw({"id": "1", "text": text, "entities": found, "relations": []})
     assert Reader(html).text == text
 
 
 def test_what_a_page_cannot_hold_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(draw, "BYTES", len(draw.draw(RECORD).encode()) * 2)
+    monkeypatch.setattr(extract_page, "BYTES", len(extract_page.draw(RECORD).encode()) * 2)
     page = Page()
     for _ in range(5):
         page.add(RECORD)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from medassay.commands.extract import Extraction
 from medassay.language import graph
-from medassay.language.extract import Extraction
 from medassay.language.graph import Entity, Report
 
 ADENOMA = "Colon, biopsy; Tubular adenoma, low grade."

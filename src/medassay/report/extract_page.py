@@ -54,11 +54,11 @@ class Page:
 
     def html(self) -> str:
         """The whole page."""
-        style = _asset("graph.css")
+        style = _asset("extract.css")
         digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
         left = self.seen - len(self.drawn)
         note = f'<p class="note">{left:,} further reports are in the extract file only.</p>' if left else ""
-        return Template(_asset("graph.html")).substitute(
+        return Template(_asset("extract.html")).substitute(
             policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
             title=escape(self.title),
             style=style,
@@ -153,4 +153,4 @@ def _legend() -> str:
 
 @cache
 def _asset(name: str) -> str:
-    return files("medassay.language").joinpath("assets", name).read_text(encoding="utf-8")
+    return files("medassay.report").joinpath("assets", name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The bundled cases keep what they promise, and the demonstration runs."""
+"""`medassay demo`: what it prints and writes."""
 
 from __future__ import annotations
 
@@ -8,51 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from medassay.errors import InputError
-from medassay.examples import FILES, _of_kind, _preference, example, load, score_examples
+from medassay.cases import read_cases
+from medassay.commands.demo import _of_kind, _preference, score_examples, write_trust_example
+from medassay.examples import FILES, load
+from medassay.metrics.histories import histories, organ_of
 from medassay.metrics.registry import DEFAULT, load_metric
 from medassay.scores import Result, Score
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_two_systems_on_every_case(name: str) -> None:
-    cases = load(name)
-    assert len({case.id for case in cases}) >= 14
-    for case in cases:
-        (twin,) = [other for other in cases if other.id == case.id and other.system != case.system]
-        assert (twin.references, twin.source, twin.extra["topic"]) == (
-            case.references,
-            case.source,
-            case.extra["topic"],
-        )
-        assert {case.system, twin.system} == {"alder", "birch"}
-        assert case.has("reference")
-        assert (case.source is not None) is (name == "notes.csv")
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_planted_errors_and_scores_agree(name: str) -> None:
-    for case in load(name):
-        error, human = str(case.extra["error"]), float(str(case.extra["human_score"]))
-        assert 0 <= human <= 5
-        assert error.startswith("none") is (human == 5)
-        if error == "none (copy)":
-            assert case.candidate == case.reference
-        else:
-            assert case.candidate != case.reference
-
-
-def test_several_references() -> None:
-    cases = load("references.jsonl")
-    assert len(cases) >= 5
-    assert all(len(case.references) >= 2 for case in cases)
-
-
-def test_an_unknown_example() -> None:
-    with pytest.raises(
-        InputError, match=r"no example 'x\.csv'; there are pathology\.csv, notes\.csv, references\.jsonl"
-    ):
-        example("x.csv")
 
 
 def test_demo(tmp_path: Path, medassay: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,3 +65,16 @@ def test_demo_cannot_write(tmp_path: Path, medassay: Callable) -> None:
     ran = medassay("demo", "--out", tmp_path / "file")
     assert ran.code == 2
     assert "choose another --out" in ran.err
+
+
+def test_the_cases_are_whole(tmp_path: Path) -> None:
+    pytest.importorskip("PIL", reason="needs the extra slides")
+    path = write_trust_example(tmp_path / "demo")
+    known = {one.id: one for one in histories()}
+    cases = [row.case for row in read_cases(path, strict=True)]
+    assert len(cases) == 6
+    for case in cases:
+        assert case is not None and case.image is not None
+        assert (path.parent / case.image).is_file()
+        told = known[str(case.extra["attack_history"])]
+        assert not told.suggests.search(case.candidate) and told.organ == organ_of(case.candidate)

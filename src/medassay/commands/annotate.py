@@ -1,4 +1,4 @@
-"""`medassay annotate …` and `medassay baseline …`: parse, call, print."""
+"""`medassay annotate …`: studies with people, from the study file to agreement tables and exports."""
 
 from __future__ import annotations
 
@@ -9,6 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from medassay.console import (
+    LOOPBACK,
+    STOPPED,
+    HostOption,
+    MapOption,
+    PortOption,
+    SeedOption,
+    check_port,
+    need_extra,
+    parse_list,
+    parse_mapping,
+    say,
+)
 from medassay.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,16 +36,9 @@ annotate_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-baseline_app = typer.Typer(
-    name="baseline",
-    help="Baseline candidates to compare systems with.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
 
 StudyFile = Annotated[Path, typer.Argument(help="The study file (.yaml).")]
 Out = Annotated[Path, typer.Option("--out", help="File to write: .csv or .jsonl.")]
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def _study(path: Path) -> Study:
@@ -50,13 +56,7 @@ def _store(path: Path) -> tuple[Study, Store]:
 
 
 def _need_extra() -> None:
-    from importlib.util import find_spec
-
-    from medassay.errors import MissingExtra
-
-    for name in ("sqlalchemy", "fastapi", "jinja2", "yaml", "itsdangerous", "uvicorn"):
-        if find_spec(name) is None:
-            raise MissingExtra("annotation", "serve")
+    need_extra("annotation", "serve", "sqlalchemy", "fastapi", "jinja2", "yaml", "itsdangerous", "uvicorn")
 
 
 @annotate_app.command("new")
@@ -71,7 +71,7 @@ def new_command(
     seed: Annotated[int, typer.Option(help="Decides assignment and orders.")] = 1,
     database: Annotated[str | None, typer.Option(help="File name, or postgresql://user@host/name.")] = None,
     training: Annotated[bool, typer.Option(help="Begin with a practice task.")] = True,
-    map_: Annotated[str, typer.Option("--map", help="Other column names: candidate=generated.")] = "",
+    map_: MapOption = "",
 ) -> None:
     """Begin a study: write the study file, wording and all, and check the cases."""
     _need_extra()
@@ -79,17 +79,16 @@ def new_command(
 
     if study.exists():
         raise InputError(f"{study}: is there already; edit it, or choose another name")
-    columns = dict(part.split("=", 1) for part in map_.split(",") if "=" in part)
     text = new_study_text(
         name=study.stem,
         protocol=protocol,
         cases=os.path.relpath(cases.resolve(), study.resolve().parent),
-        annotators=[name.strip() for name in annotators.split(",") if name.strip()],
+        annotators=parse_list(annotators),
         assignment="all" if per_case is None else str(per_case),
         seed=seed,
         database=database or study.with_suffix(".db").name,
         training=training,
-        columns={ours.strip(): theirs.strip() for ours, theirs in columns.items()},
+        columns=parse_mapping(map_),
     )
     study.write_text(text, encoding="utf-8")
     try:
@@ -105,8 +104,8 @@ def new_command(
 @annotate_app.command("serve")
 def serve_command(
     study: StudyFile,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8765,
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8765,
     public_url: Annotated[
         str | None, typer.Option(help="How people reach the pages, e.g. https://study.example.org.")
     ] = None,
@@ -115,8 +114,6 @@ def serve_command(
     ] = None,
 ) -> None:
     """Serve the pages; prints everybody's personal link."""
-    from medassay.cli import say
-
     opened = _study(study)
     secret = _secret(secret_file)
     if host not in LOOPBACK and secret is None:
@@ -137,6 +134,7 @@ def serve_command(
     from medassay.human.web.app import bracketed, create_app, serve
 
     app = create_app(opened, secret=secret, hosts=[host], public_url=public_url)
+    check_port(host, port)
     url = (public_url or f"http://{bracketed(host)}:{port}").rstrip("/")
     _print_links(app.state.room.store, opened, url, secret)
     print("Stop with Ctrl+C; every answer is on disk already.", flush=True)
@@ -188,7 +186,7 @@ def agreement_command(
     out: Annotated[Path | None, typer.Option(help="Also write the table: .csv or .jsonl.")] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a page (.html).")] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 1,
+    seed: SeedOption = 1,
 ) -> None:
     """Agreement on raw answers and derived scores, and each system's means, as published."""
     from rich.console import Console
@@ -264,14 +262,12 @@ def export_command(
 @annotate_app.command("check")
 def check_command(study: StudyFile) -> None:
     """Rebuild every task from its recorded changes and compare; exit code 2 where something differs."""
-    from medassay.cli import say
-
     _, store = _store(study)
     found = store.audit()
     for line in found:
         say(line)
     print(f"{len(store.tasks())} tasks, {sum(1 for _ in store.history())} changes, {len(found)} problems")
-    raise typer.Exit(2 if found else 0)
+    raise typer.Exit(STOPPED if found else 0)
 
 
 @annotate_app.command("label-studio-write")
@@ -328,30 +324,3 @@ def inception_read(
         raise InputError(f"{out}: annotated text is written as .jsonl")
     write_rows(records, out)
     print(f"{len(records)} documents written to {out}")
-
-
-@baseline_app.command("lead3")
-def lead3_command(
-    cases: Annotated[str, typer.Argument(help="Case file with a source column.")],
-    out: Out,
-    sentences: Annotated[int, typer.Option(min=1, help="How many sentences.")] = 3,
-    keep: Annotated[bool, typer.Option(help="Keep the other systems' rows, to compare with.")] = False,
-    map_: Annotated[str, typer.Option("--map", help="Other column names: source=report.")] = "",
-) -> None:
-    """The first three sentences of the source, as a system named lead3."""
-    from medassay.cases import read_cases
-    from medassay.human.baseline import lead_rows, read_sources
-    from medassay.human.export import write_rows
-
-    columns = dict(part.split("=", 1) for part in map_.split(",") if "=" in part)
-    system = f"lead{sentences}"
-    rows = list(lead_rows(read_sources(cases, columns), cases, sentences, system))
-    others = []
-    if keep:
-        for row in read_cases(cases, columns):
-            if row.case is not None:
-                case = row.case
-                own = {"id": case.id, "system": case.system or "", "candidate": case.candidate}
-                others.append({**own, "reference": case.reference or "", "source": case.source or "", **case.extra})
-    write_rows([*others, *rows], out)
-    print(f"{len(rows)} baseline texts written to {out}")

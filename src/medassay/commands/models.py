@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from medassay.console import STOPPED, say
+
 if TYPE_CHECKING:
     from medassay.models.inventory import Item
 
@@ -30,7 +32,6 @@ def list_command(folder: Folder = None) -> None:
 @models_app.command("check")
 def check_command(folder: Folder = None) -> None:
     """Verify every model file against its hash; exit code 2 where something is wrong."""
-    from medassay.cli import say
     from medassay.models.inventory import GOOD
 
     items = _items(folder)
@@ -39,7 +40,7 @@ def check_command(folder: Folder = None) -> None:
     for item in wrong:
         say(f"{item.source}, {item.state}: {item.remedy}")
     if wrong:
-        raise typer.Exit(2)
+        raise typer.Exit(STOPPED)
     counts = Counter(item.state for item in items)
     say("nothing wrong: " + ", ".join(f"{count} {state}" for state, count in counts.items()))
 
