@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from medassay.language.assertion import TRUST, by_rule, settle
 from medassay.language.terms import read_tsv
-from medassay.models.base import ASSERTIONS, Link, Reading, Span
+from medassay.spans import ASSERTIONS, Link, Reading, Span
 
 _MARK = re.compile(r"<(\w+) ([^<>]*)>")
 

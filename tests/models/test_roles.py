@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medassay.models import roles
-from medassay.models.base import ASSERTIONS, ENTITY_TYPES, RELATION_TYPES, Span
 from medassay.models.graphs import ModelSet
 from medassay.models.roles import EmbeddedEncoder, EmbeddedExpert, EmbeddedNer, EmbeddedRelations, apart
+from medassay.spans import ASSERTIONS, ENTITY_TYPES, RELATION_TYPES, Span
 
 REPORT = (
     "FINAL DIAGNOSIS: Left breast, core biopsy: Invasive ductal carcinoma, Nottingham grade 2. "

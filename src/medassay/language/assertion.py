@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from medassay.language.terms import read_tsv
-from medassay.models.base import Link, Reading, Span
+from medassay.spans import Link, Reading, Span
 
 TRUST = 0.8
 """Below this probability the model gives way to a rule with an explicit cue."""

@@ -15,7 +15,7 @@ from medassay.language.graph import Entity, Report
 from medassay.language.patterns import named_pattern
 from medassay.language.terms import LATERALITY, read_tsv, words
 from medassay.language.verdict import CONTRADICTS, ENTAILS, Verdict
-from medassay.models.base import Span
+from medassay.spans import Span
 
 
 @lru_cache(maxsize=50_000)

@@ -13,7 +13,7 @@ from medassay.language.assertion import settle
 from medassay.language.concepts import Concept, link
 from medassay.language.sections import Section, sections
 from medassay.models import load
-from medassay.models.base import Reading, Span
+from medassay.spans import Reading, Span
 
 READ_AT_ONCE = 64
 """Texts read together: enough to fill batches, few enough that entity and relation pass share states.

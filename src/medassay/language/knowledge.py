@@ -15,7 +15,7 @@ from functools import lru_cache
 from medassay.language.assertion import by_rule
 from medassay.language.stains import Stain, read_stains
 from medassay.language.terms import fold, read_tsv, words
-from medassay.models.base import Span
+from medassay.spans import Span
 
 Feature = tuple[tuple[str, ...], ...]
 """Words that must all stand in one sentence; each a tuple of beginnings, one of which must match."""

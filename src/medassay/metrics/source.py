@@ -119,9 +119,9 @@ class _Rate(Metric):
         super().__init__(references=references)
         self.nli: NliModel | None = None
         if flag("entailment", entailment):
-            from medassay.models import load
+            from medassay.language.inference import load_nli
 
-            self.nli = load("nli", models)
+            self.nli = load_nli(models)
 
     def settings(self) -> Mapping[str, object]:
         return {"weights": _stored()["version"], "entailment": self.nli.name if self.nli else False}

@@ -11,12 +11,12 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from medassay.models.base import RELATION_TYPES, Link, Reading, Span
 from medassay.models.hub import Network, windows_of
 from medassay.models.hub_device import Answer
 from medassay.models.hub_labels import read_relation_labels, relatedness
 from medassay.models.roles import READ_WINDOW, InOrder
 from medassay.models.tokens import Window
+from medassay.spans import RELATION_TYPES, Link, Reading, Span
 
 RELATED = 0.5
 """A pair is linked from this chance upwards; HARE itself keeps what is above 0.7."""

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from medassay.errors import ModelError
-from medassay.models.base import Judgement, Matrix, Span, TokenStates
+from medassay.models.activations import sigmoid
+from medassay.models.base import Judgement, Matrix, TokenStates
 from medassay.models.hub import Network, Read, windows_of
 from medassay.models.hub_labels import group, read_tags
-from medassay.models.pairs import diagnosis_first
 from medassay.models.roles import apart
 from medassay.models.states import join_states, state_windows
 from medassay.models.tokens import Tokens, Window
+from medassay.spans import Span
 
 _CACHED_TEXTS = 20_000
 CASES_AT_ONCE = 1024
@@ -198,29 +199,12 @@ class HubExpert:
                 f"{len(network.labels)} ({', '.join(network.labels[:5])})"
             )
         self.sigmoid = _is_chance(network)
-        self.parts = _pair_frame(network)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]:
         """(reference, candidate) pairs to judgements; each distinct pair is judged once."""
-        distinct = list(dict.fromkeys(pairs))
-        texts = list(dict.fromkeys(text for pair in distinct for text in pair))
-        reads = dict(zip(texts, self.network.read([diagnosis_first(text) for text in texts])))
-        joined = [self._join(reads[r].tokens.ids, reads[c].tokens.ids) for r, c in distinct]
-        made: dict[tuple[str, str], Judgement] = {}
-        for batch, output, _ in self.network.run([ids for ids, _ in joined], [side for _, side in joined]):
-            for i, value in zip(batch, output.logits[:, 0].double().cpu().tolist()):
-                score = 5.0 / (1.0 + float(np.exp(-value))) if self.sigmoid else value
-                made[distinct[i]] = Judgement(min(max(score, 0.0), 5.0), None, None)
-        return [made[pair] for pair in pairs]
-
-    def _join(self, reference: Sequence[int], candidate: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Ids and sides of one pair: each side may use half of the room, and what the other leaves free."""
-        before, between, after = self.parts
-        room = self.network.limit - len(before) - len(between) - len(after)
-        for_reference = min(len(reference), max(room // 2, room - len(candidate)))
-        left, right = list(reference[:for_reference]), list(candidate[: room - for_reference])
-        ids = [*before, *left, *between, *right, *after]
-        return ids, [0] * (len(before) + len(left) + len(between)) + [1] * (len(right) + len(after))
+        values = self.network.pair_logits(pairs)[:, 0]
+        scores = 5.0 * sigmoid(values) if self.sigmoid else values
+        return [Judgement(score, None, None) for score in np.clip(scores, 0.0, 5.0).tolist()]
 
 
 def _is_chance(network: Network) -> bool:
@@ -237,15 +221,6 @@ def _is_chance(network: Network) -> bool:
         '"regression" where it is the 0–5 score itself, or "sentence_transformers": {"activation_fn": '
         '"torch.nn.modules.activation.Sigmoid"} where it is the logit of score / 5'
     )
-
-
-def _pair_frame(network: Network) -> tuple[list[int], list[int], list[int]]:
-    """The frame tokens before, between and after the two texts of a pair."""
-    bare = network.tokenizer("a", add_special_tokens=False)["input_ids"]
-    full = network.tokenizer("a", "a")["input_ids"]
-    at = [i for i in range(len(full)) if full[i : i + len(bare)] == bare]
-    first, second = at[0], at[-1]
-    return full[:first], full[first + len(bare) : second], full[second + len(bare) :]
 
 
 def _words(read: Read, window: Window) -> list[tuple[int, int]]:

@@ -16,7 +16,7 @@ import numpy as np
 from medassay.errors import ModelError
 from medassay.models.base import Matrix
 from medassay.models.graphs import BUDGET, ModelSet, stack
-from medassay.models.pairs import join_pair
+from medassay.models.pairs import bert_frame, join_pair
 from medassay.models.tables import Tables
 from medassay.models.tokens import Tokens, batches
 
@@ -58,13 +58,13 @@ class PairsModel:
         self.outputs: list[str] = list(settings["outputs"])
         self.limit = int(settings["max_tokens"])
         self.tables = Tables(models.file(str(settings["trunk"])))
-        self.cls, self.sep = models.tokenizer.frame
+        self.frame = bert_frame(*models.tokenizer.frame)
         self.cache: OrderedDict[IdPair, PairReading] = OrderedDict()
 
     @property
     def room(self) -> int:
         """Tokens of both texts together that are read; of longer pairs the tails are not."""
-        return self.limit - 3
+        return self.limit - len(self.frame)
 
     def run(self, pairs: Sequence[tuple[str, str]], head: str) -> Matrix:
         """One head's numbers, [pairs, size]."""
@@ -95,7 +95,7 @@ class PairsModel:
         return out
 
     def _read(self, pairs: Sequence[IdPair]) -> list[PairReading]:
-        joined = [join_pair(first, second, self.cls, self.sep, self.limit) for first, second in pairs]
+        joined = [join_pair(first, second, self.frame, self.limit) for first, second in pairs]
         out: dict[int, PairReading] = {}
         for batch in batches([len(row) for row, _ in joined], BUDGET):
             hidden, mask = stack([self.tables.embed(*joined[i]) for i in batch])

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from medassay.errors import ModelError
-from medassay.models.base import Judgement, Link, Matrix, Reading, Span, TokenStates
+from medassay.models.activations import sigmoid, softmax
+from medassay.models.base import Judgement, Matrix, TokenStates
 from medassay.models.decoding import bio_transitions, decode_spans
 from medassay.models.graphs import BUDGET, ModelSet, framed, stack
-from medassay.models.pairs import diagnosis_first, join_pair
+from medassay.models.pairs import bert_frame, join_pair
 from medassay.models.states import join_states, state_windows
 from medassay.models.tokens import CLS, SEP, Tokens, Window, batches, sentence_windows
+from medassay.spans import Link, Reading, Span
 
 READ_WINDOW = 126
 """Word pieces a reading window: a few sentences, as in training; with frame tokens 128."""
@@ -202,8 +204,7 @@ class EmbeddedRelations:
         for (row, _, _, span), chances in zip(entities, probabilities):
             best = int(chances.argmax())
             assertions[windows[row].text][span] = (names[best], float(chances[best]))
-        chance = 1.0 / (1.0 + np.exp(-np.asarray(related, np.float64)))
-        for head, tail, p in zip(heads, tails, chance):
+        for head, tail, p in zip(heads, tails, sigmoid(related)):
             if p >= self.settings["threshold"]:
                 text = windows[entities[head][0]].text
                 i, j = entities[head][3], entities[tail][3]
@@ -222,9 +223,10 @@ class EmbeddedExpert:
         """(reference, candidate) pairs to judgements; each distinct pair is judged once."""
         distinct = list(dict.fromkeys(pairs))
         texts = list(dict.fromkeys(text for pair in distinct for text in pair))
-        tokens = dict(zip(texts, self.models.tokenizer([diagnosis_first(text) for text in texts])))
+        tokens = dict(zip(texts, self.models.tokenizer(texts)))
         limit = int(self.settings["max_tokens"])
-        joined = [join_pair(tokens[r].ids, tokens[c].ids, CLS, SEP, limit) for r, c in distinct]
+        frame = bert_frame(CLS, SEP)
+        joined = [join_pair(tokens[r].ids, tokens[c].ids, frame, limit) for r, c in distinct]
         made: dict[tuple[str, str], Judgement] = {}
         for batch in batches([len(ids) for ids, _ in joined], BUDGET):
             rows = [tuple(joined[i][0]) for i in batch]
@@ -247,13 +249,6 @@ class EmbeddedExpert:
 def reading_windows(texts: Sequence[str], tokens: Sequence[Tokens]) -> list[Window]:
     """The windows that ner and re share, so that the trunk runs once for both."""
     return [w for i, one in enumerate(tokens) for w in sentence_windows(texts[i], one, i, READ_WINDOW)]
-
-
-def softmax(logits: Any) -> Matrix:
-    """Probabilities over the last axis."""
-    shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    chances: Matrix = (shifted / shifted.sum(axis=-1, keepdims=True)).astype(np.float64)
-    return chances
 
 
 def apart(spans: list[Span]) -> list[Span]:

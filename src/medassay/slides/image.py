@@ -15,12 +15,10 @@ from types import TracebackType
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from medassay.errors import InputError, MissingExtra
-
-Pixels = NDArray[np.uint8]
-"""Height × width × 3, RGB."""
+from medassay.models.image import Pixels as Pixels
+from medassay.models.image import resize as resize
 
 PLAUSIBLE_MPP = (0.05, 20.0)
 """What a microscope gives. A 72-dpi print resolution (353 µm a pixel) in the file says nothing about it."""
@@ -138,14 +136,6 @@ class Slide(ABC):
         return self.read_scaled(0, 0, max(1, int(width / scale)), max(1, int(height / scale)), scale), scale
 
 
-def resize(pixels: Pixels, width: int, height: int) -> Pixels:
-    """Antialiased resize (bilinear)."""
-    from PIL import Image
-
-    image = Image.fromarray(pixels).resize((width, height), Image.Resampling.BILINEAR)
-    return np.asarray(image)
-
-
 def check_mpp(mpp: float, what: str) -> float:
     """A resolution that a microscope can give, or an `InputError`.
 
@@ -182,3 +172,9 @@ def open_image(path: str | Path, *, mpp: float | None = None, max_pixels: int | 
     if is_slide(path):
         return open_whole(path, mpp)
     return open_plain(path, mpp, max_pixels or MAX_PIXELS)
+
+
+def read_image(path: str | Path) -> Pixels:
+    """All pixels of a region of interest; a whole slide is too large for this: use `patches`."""
+    with open_image(path) as image:
+        return image.read(0, 0, *image.dimensions)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from medassay.errors import InputError
-from medassay.models.decoding import ASSERTIONS
+from medassay.spans import ASSERTIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medassay.models.nli import FEATURES, LABELS, Pair, features, softmax
+from medassay.language.contradiction import compare
+from medassay.language.graph import read_reports
+from medassay.language.inference import FEATURES, features
+from medassay.models.activations import softmax
+from medassay.models.nli import LABELS, Pair
 
 if TYPE_CHECKING:
     from medassay.training.nli import NliPair
@@ -28,9 +32,6 @@ FALSE_ALARMS = 0.1
 
 def feature_rows(pairs: Sequence[Pair], chances: Floats) -> Floats:
     """[pairs, FEATURES]: what the combination weighs."""
-    from medassay.language.contradiction import compare
-    from medassay.language.graph import read_reports
-
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     read = dict(zip(texts, read_reports(texts)))
     rules = [features(pair, compare(read[pair[0]], read[pair[1]])) for pair in pairs]

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from medassay.errors import InputError, ModelError, UnknownName, nearest
-from medassay.models.decoding import ASSERTIONS, ENTITY_TYPES, HARE_TYPES, RELATION_TYPES, bio_labels
+from medassay.models.decoding import bio_labels
+from medassay.spans import ASSERTIONS, ENTITY_TYPES, HARE_TYPES, RELATION_TYPES
 from medassay.training.align import Concept, read_concepts, retrieval_accuracy, train_align
 from medassay.training.annotation import Segment, folds_by_group
 from medassay.training.bert import SplitEncoder

@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from medassay.models.pairs import join_pair
+from medassay.models.pairs import bert_frame, join_pair
 from medassay.training.bert import Encoder
 from medassay.training.loop import Schedule, fit, padded, padded_ids
 
@@ -62,7 +62,7 @@ class PairTexts:
     def __init__(self, tokenizer: Any, limit: int = 512) -> None:
         self.tokenizer = tokenizer
         self.limit = limit
-        self.cls, self.sep = (tokenizer.encode("a").ids[i] for i in (0, -1))
+        self.frame = bert_frame(*(tokenizer.encode("a").ids[i] for i in (0, -1)))
         self._seen: dict[str, list[int]] = {}
 
     def ids(self, text: str) -> list[int]:
@@ -73,13 +73,13 @@ class PairTexts:
 
     def pair(self, first: str, second: str, target: Sequence[float], weight: float = 1.0) -> PairItem:
         """A pair without known places of errors."""
-        ids, sides = join_pair(self.ids(first), self.ids(second), self.cls, self.sep, self.limit)
+        ids, sides = join_pair(self.ids(first), self.ids(second), self.frame, self.limit)
         return PairItem(ids, sides, tuple(target), (), weight)
 
     def edited(self, first: str, second: str, target: Sequence[float], *, wrong: bool, weight: float = 1.0) -> PairItem:
         """A pair that differs in places: those tokens are `wrong`, or (a harmless edit) all are right."""
         one, two = self.ids(first), self.ids(second)
-        ids, sides = join_pair(one, two, self.cls, self.sep, self.limit)
+        ids, sides = join_pair(one, two, self.frame, self.limit)
         flaws = [0] * len(ids)
         if wrong:
             for i in _changed(one, two):

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from medassay.errors import InputError
-from medassay.models.pairs import diagnosis_first, join_pair
+from medassay.language.layout import diagnosis_first
+from medassay.models.pairs import bert_frame, join_pair
 from medassay.training.bert import Encoder, load_encoder
 from medassay.training.loop import Schedule, buckets, fit, padded, padded_ids, pick_device, set_seed
 
@@ -115,7 +116,7 @@ class PairTokenizer:
     def __init__(self, tokenizer: Any, limit: int = 512) -> None:
         self.tokenizer = tokenizer
         self.limit = limit
-        self.cls, self.sep = (tokenizer.encode("a").ids[i] for i in (0, -1))
+        self.frame = bert_frame(*(tokenizer.encode("a").ids[i] for i in (0, -1)))
         self._seen: dict[str, list[int]] = {}
 
     def text_ids(self, text: str) -> list[int]:
@@ -126,9 +127,7 @@ class PairTokenizer:
 
     def pair(self, pair: ScoredPair, target: NDArray[np.float32] | None = None) -> PairTokens:
         """Tokens of `pair`; a teacher's distribution `target` replaces the score's own."""
-        ids, sides = join_pair(
-            self.text_ids(pair.reference), self.text_ids(pair.candidate), self.cls, self.sep, self.limit
-        )
+        ids, sides = join_pair(self.text_ids(pair.reference), self.text_ids(pair.candidate), self.frame, self.limit)
         verdict = VERDICTS.index(pair.verdict) if pair.verdict in VERDICTS else -1
         bins = soft_bins(pair.score) if target is None else target
         score = pair.score if target is None else float(target @ BINS)

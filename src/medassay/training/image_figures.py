@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medassay.metrics.grounding import win_line_up
+from medassay.models.activations import unit_rows
 from medassay.training.annotation import folds_by_group
 from medassay.training.histology import Sample, words
-from medassay.training.image import Floats, Maps, fit, unit
+from medassay.training.image import Floats, Maps, fit
 
 NEGATIVES = 25
 """Other captions each image is held against."""
@@ -178,11 +179,11 @@ def coverage_curve(
         learnt, held = np.flatnonzero(folds != fold).tolist(), np.flatnonzero(folds == fold).tolist()
         held = [i for i in held if samples[i].source == "pathvqa" and samples[i].phrases]
         maps = fit(seen[:, learnt], [samples[i] for i in learnt], vectors)
-        known = unit(np.stack([vectors[p] for p in sorted({p for i in learnt for p in samples[i].phrases})]))
+        known = unit_rows(np.stack([vectors[p] for p in sorted({p for i in learnt for p in samples[i].phrases})]))
         images = maps.images(seen[0, held])
         for row, i in enumerate(held):
             for phrase in samples[i].phrases:
-                near = float((known @ unit(vectors[phrase][None])[0]).max())
+                near = float((known @ unit_rows(vectors[phrase][None])[0]).max())
                 standing = _standing(maps, maps.texts(vectors[phrase][None]), images)[0]
                 right.append((near, float(standing[row])))
                 drawn = random.permutation(len(held)).tolist()

@@ -18,7 +18,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from medassay.models.decoding import ENTITY_TYPES, WordSpan, bio_labels, decode_spans
+from medassay.models.decoding import WordSpan, bio_labels, decode_spans
+from medassay.spans import ENTITY_TYPES
 from medassay.training.annotation import Segment
 from medassay.training.bert import Encoder, load_encoder
 from medassay.training.loop import Schedule, buckets, fit, padded_ids, pick_device, set_seed

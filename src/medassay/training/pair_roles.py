@@ -15,7 +15,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from medassay.errors import InputError
-from medassay.models.nli import FEATURES
+from medassay.language.inference import FEATURES
 from medassay.training.annotation import folds_by_group
 from medassay.training.bert import SplitEncoder, load_encoder
 from medassay.training.cross import PairModel, PairTexts, Task, fit_pairs, predict_pairs

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from medassay.models.decoding import ASSERTIONS, ENTITY_TYPES, RELATION_TYPES
+from medassay.spans import ASSERTIONS, ENTITY_TYPES, RELATION_TYPES
 from medassay.training.annotation import Entity, Segment
 from medassay.training.bert import SplitEncoder, load_encoder
 from medassay.training.loop import Schedule, buckets, fit, padded, padded_ids, pick_device, set_seed
