@@ -52,3 +52,38 @@ class Reading:
 
     assertions: tuple[tuple[str, float], ...]
     links: tuple[Link, ...]
+
+
+VERDICTS = ("supported", "not_stated", "contradicted")
+"""What a text may say of a statement, in the order of a checker's probabilities."""
+
+CONTRADICTION_KINDS = (
+    "value", "quantity", "negation", "side", "site", "person", "time", "drug", "marker", "diagnosis", "grade",
+    "certainty", "cause", "plan", "other",
+)  # fmt: skip
+"""In what a contradicted statement is wrong, in the order of a checker's outputs."""
+
+INVENTION_KINDS = ("symptom", "history", "drug", "test", "finding", "plan", "other")
+"""What a statement speaks of that is not stated, in the order of a checker's outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a checker says of one statement against one text.
+
+    probabilities: of supported, not stated, contradicted; they sum to 1.
+    start, end: characters of the text that decide; both 0 where nothing was read.
+    kind: in what it is wrong, or what was invented, if it is not supported (`CONTRADICTION_KINDS`, `INVENTION_KINDS`).
+    critical: probability that the error, if there is one, is clinically critical.
+    """
+
+    probabilities: tuple[float, float, float]
+    start: int
+    end: int
+    kind: str
+    critical: float
+
+    @property
+    def verdict(self) -> str:
+        """The likeliest of `VERDICTS`."""
+        return VERDICTS[max(range(3), key=self.probabilities.__getitem__)]

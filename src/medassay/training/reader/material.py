@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from medassay.models.pairs import diagnosis_first
-from medassay.training.reader.model import CONTRADICTED_KINDS, INVENTED_KINDS, VERDICTS
+from medassay.language.layout import diagnosis_first
+from medassay.spans import CONTRADICTION_KINDS, INVENTION_KINDS, VERDICTS
 
 NOT_SUPPORTED = len(VERDICTS)
 """The label of pairs that are either not stated or contradicted, which is not known."""
@@ -28,9 +28,14 @@ LABELS = {
     "not_entailment": NOT_SUPPORTED,
 }  # fmt: skip
 
-KINDS = {("contradicted", kind): i for i, kind in enumerate(CONTRADICTED_KINDS)} | {
-    ("not_stated", kind): len(CONTRADICTED_KINDS) + i for i, kind in enumerate(INVENTED_KINDS)
+KINDS = {("contradicted", kind): i for i, kind in enumerate(CONTRADICTION_KINDS)} | {
+    ("not_stated", kind): len(CONTRADICTION_KINDS) + i for i, kind in enumerate(INVENTION_KINDS)
 }
+
+_GENERAL_PASSES = {
+    "kqa": 2, "snli": 0.6, "breaking_nli": 0.4, "fever": 0.7, "rqe": 0.4, "mqp": 0.6, "evidence": 0.7, "nli4ct": 1.5,
+}  # fmt: skip
+"""Passes over public sets that are large or far from what is asked; 1 for the others."""
 
 HELD_OUT = 9
 """Documents in a hundred that are held out."""
@@ -40,8 +45,8 @@ HELD_OUT = 9
 class Pair:
     """A text, a statement, and what is known of them; None where something is not known.
 
-    at: characters of the text that decide. expert: an expert's 0–5 score of a report pair.
-    passes: how often training sees the pair.
+    at: characters of the text that decide. expert: an expert's 0–5 score of a report pair. quality: 0–1, one minus
+    the weighed errors per sentence (Ben Abacha et al. 2023, section 4). passes: how often training sees the pair.
     """
 
     source: str
@@ -53,7 +58,8 @@ class Pair:
     severity: int | None = None
     at: tuple[int, int] | None = None
     expert: float | None = None
-    passes: int = 1
+    quality: float | None = None
+    passes: float = 1
 
 
 def folded(text: str) -> str:
@@ -72,6 +78,8 @@ def read_pairs(data: Path, corpus: Path) -> list[Pair]:
     texts = Texts(data)
     readers: list[Callable[[], Iterable[Pair]]] = [
         lambda: _claims(data, corpus, texts),
+        lambda: _verdicts(data, corpus),
+        lambda: _ladders(corpus),
         lambda: _long_errors(data, texts),
         lambda: _paraphrases(data),
         lambda: _perturbed(data),
@@ -125,8 +133,10 @@ def _claims(data: Path, corpus: Path, texts: Texts) -> Iterator[Pair]:
         if folder.name == "bench":
             continue
         for path in sorted(folder.glob("*texts.jsonl")):
-            texts.by_id |= {record["id"]: record["text"] for record in _jsonl(path)}
-            sets.append((f"claims_{folder.name}", path.with_name(path.name.replace("texts", "claims"))))
+            claims = path.with_name(path.name.replace("texts", "claims"))
+            if claims.is_file():
+                texts.by_id |= {record["id"]: record["text"] for record in _jsonl(path)}
+                sets.append((f"claims_{folder.name}", claims))
     for source, path in sets:
         for record in _jsonl(path):
             text = texts[record["id"]]
@@ -143,6 +153,58 @@ def _claims(data: Path, corpus: Path, texts: Texts) -> Iterator[Pair]:
                 at,
                 passes=4,
             )
+
+
+def _verdicts(data: Path, corpus: Path) -> Iterator[Pair]:
+    """Statements of generated note sections and their references, judged one by one."""
+    rows: dict[str, list[dict[str, Any]]] = {
+        "mts_dialog/fact_scores.csv": list(_csv(data / "mts_dialog/fact_scores.csv")),
+        "mts_dialog/judged_facts.jsonl": _jsonl(data / "mts_dialog/judged_facts.jsonl"),
+    }
+    for record in _jsonl(corpus / "statements/verdicts.jsonl"):
+        row = rows[record["set"]][record["row"]]
+        text, label, severity = row[record["against"]], record["label"], record["severity"]
+        yield Pair(
+            "verdicts",
+            row["source"],
+            text,
+            record["statement"],
+            LABELS[label],
+            KINDS.get((label, record["kind"])),
+            None if severity == "none" else int(severity == "critical"),
+            find(text, record["at"]) if record["at"] else None,
+            passes=4,
+        )
+
+
+def _ladders(corpus: Path) -> Iterator[Pair]:
+    """Texts of our own with faithful rewordings and versions that carry one error."""
+    for path in sorted((corpus / "ladders").glob("*.jsonl")):
+        for record in _jsonl(path):
+            texts = [record["text"], *record["paraphrases"]]
+            pair = Pair(f"ladders_{record['kind']}", record["text"], record["text"], "", 0, passes=1.5)
+            yield from (replace(pair, text=first, statement=second) for first in texts for second in texts)
+            for error in record["errors"]:
+                yield from _ladder_error(pair, texts, error)
+
+
+def _ladder_error(pair: Pair, texts: Sequence[str], error: dict[str, str]) -> Iterator[Pair]:
+    wrong, kind = error["text"], error["kind"]
+    for index, text in enumerate(texts):
+        if kind == "omission":
+            yield replace(pair, text=text, statement=wrong)
+            yield replace(pair, text=wrong, statement=text, label=1)
+        elif kind == "invention":
+            yield replace(pair, text=text, statement=wrong, label=1)
+            yield replace(pair, text=wrong, statement=text)
+        else:
+            known = KINDS.get(("contradicted", kind), KINDS["contradicted", "other"])
+            severity = int(error["severity"] == "critical")
+            contradicted = replace(pair, label=2, kind=known, severity=severity, passes=2)
+            at = find(text, error["right"]) if index == 0 and error["right"] else None
+            yield replace(contradicted, text=text, statement=wrong, at=at)
+            at = find(wrong, error["wrong"]) if error["wrong"] else None
+            yield replace(contradicted, text=wrong, statement=text, at=at)
 
 
 def _long_errors(data: Path, texts: Texts) -> Iterator[Pair]:
@@ -224,9 +286,10 @@ def _medec(data: Path) -> Iterator[Pair]:
 
 def _general_inference(data: Path) -> Iterator[Pair]:
     for row in _csv(data / "nli/pairs.csv.gz"):
-        yield Pair(row["source"], row["premise"], row["premise"], row["hypothesis"], LABELS[row["label"]])
+        label, passes = LABELS[row["label"]], _GENERAL_PASSES.get(row["source"], 1)
+        yield Pair(row["source"], row["premise"], row["premise"], row["hypothesis"], label, passes=passes)
     for record in _jsonl(data / "nli/public.jsonl.gz"):
-        passes = 2 if record["source"] in ("kqa", "nli4ct", "negnli") else 1
+        passes = _GENERAL_PASSES.get(record["source"], 1)
         premise = record["premise"]
         yield Pair(
             record["source"], premise, premise, record["hypothesis"], LABELS[record["label"]], passes=passes
@@ -243,13 +306,13 @@ def _pathology_inference(data: Path, corpus: Path) -> Iterator[Pair]:
             number = premises.setdefault(premise, len(premises))
             # Premises that stand together in the corpus are variants of one another: they are held out together.
             document = premise if path.parent.parent == data else f"{source} {number // 20}"
-            yield Pair(source, document, premise, record["hypothesis"], LABELS[record["label"]], passes=4)
+            yield Pair(source, document, premise, record["hypothesis"], LABELS[record["label"]], passes=5)
 
 
 def _morphology(data: Path) -> Iterator[Pair]:
     for record in _jsonl(data / "nli/morphology.jsonl"):
         premise = record["premise"]
-        pair = Pair("morphology", premise, premise, "", passes=4)
+        pair = Pair("morphology", premise, premise, "", passes=5)
         for label in ("supported", "contradicted", "not_stated"):
             yield from (replace(pair, statement=each, label=LABELS[label]) for each in record[label])
         turned = replace(pair, text=record["swap"])

@@ -109,13 +109,13 @@ def expanded(pairs: Sequence[Pair], excerpts: Excerpts, seed: int) -> Iterator[t
             yield best or replace(pair, text=excerpts.best(pair, BUDGET).text, at=None), True
             continue
         if best is not None:
-            yield replace(best, passes=max(1, pair.passes // 2)), False
+            yield replace(best, passes=pair.passes / 2), False
         if pair.at is not None:
-            for _ in range(max(1, pair.passes // 2)):
+            for _ in range(max(1, round(pair.passes / 2))):
                 yield replace(around(pair, chooser), passes=1), False
         elif pair.passes > 1:
             shorter = excerpts.best(pair, BUDGET // 2)
-            yield replace(pair, text=shorter.text, passes=pair.passes // 2), False
+            yield replace(pair, text=shorter.text, passes=pair.passes / 2), False
 
 
 def pack(rows: Sequence[tuple[Pair, bool]], encode: Encode, path: Path) -> None:
@@ -150,9 +150,10 @@ def pack(rows: Sequence[tuple[Pair, bool]], encode: Encode, path: Path) -> None:
         label=column(lambda pair: pair.label),
         kind=column(lambda pair: pair.kind),
         severity=column(lambda pair: pair.severity),
-        passes=column(lambda pair: pair.passes),
+        passes=np.array([pair.passes for pair, _ in rows], np.float32),
         at=np.array([tokens_at(pair) for pair, _ in rows], np.int16),
         expert=np.array([np.nan if pair.expert is None else pair.expert for pair, _ in rows], np.float32),
+        quality=np.array([np.nan if pair.quality is None else pair.quality for pair, _ in rows], np.float32),
         source=np.array([sources.index(pair.source) for pair, _ in rows], np.int16),
         held_out=np.array([apart for _, apart in rows], np.bool_),
         sources=np.array(sources),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import queue
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,12 +25,13 @@ LONGEST, STATEMENT_TOKENS = 512, 224
 
 @dataclass(frozen=True)
 class Recipe:
-    """Settings of one training run; seconds: stop (with the schedule ended) after this long, None for all passes."""
+    """Settings of one training run."""
 
     rate: float = 4e-5
     head_rate: float = 1e-3
     warmup: float = 0.06
     tokens: int = 24_000
+    rows: int = 96
     seed: int = 1
     smoothing: float = 0.02
     passes: float = 1.0
@@ -36,6 +39,9 @@ class Recipe:
     kind_weight: float = 0.3
     severity_weight: float = 0.3
     expert_weight: float = 1.0
+    quality_weight: float = 1.0
+    seconds: float | None = None
+    """Time after which training has ended, whatever is left of the passes; the rate falls accordingly."""
 
 
 class Packed:
@@ -88,8 +94,12 @@ def collate(packed: Packed, rows: Any, device: str) -> Batch:
     return Batch(rows, tensor, (tensor != PAD).long(), torch.from_numpy(statement).to(device, non_blocking=True))
 
 
-def batches(lengths: Any, order: Any, tokens: int, rng: Any) -> Iterator[Any]:
-    """Rows of like length together, at most `tokens` a batch after padding, in random order."""
+def batches(lengths: Any, order: Any, tokens: int, most: int, rng: Any) -> Iterator[Any]:
+    """Rows of like length together, at most `tokens` after padding and `most` rows per batch, in random order.
+
+    The number of rows is bounded because a step counts the mean over its rows: short pairs in large batches would
+    hardly be learnt from.
+    """
     block = 8192
     groups = []
     for start in range(0, len(order), block):
@@ -97,7 +107,7 @@ def batches(lengths: Any, order: Any, tokens: int, rng: Any) -> Iterator[Any]:
         some = some[np.argsort(lengths[some], kind="stable")]
         current: list[int] = []
         for i in some.tolist():
-            if current and (len(current) + 1) * int(lengths[i]) > tokens:
+            if current and ((len(current) + 1) * int(lengths[i]) > tokens or len(current) == most):
                 groups.append(current)
                 current = []
             current.append(i)
@@ -106,58 +116,72 @@ def batches(lengths: Any, order: Any, tokens: int, rng: Any) -> Iterator[Any]:
     yield from (np.array(group) for group in groups)
 
 
+def ahead(packed: Packed, groups: list[Any], device: str) -> Iterator[Batch]:
+    """The batches, the next ones prepared in a thread while one is computed."""
+    waiting: queue.Queue[Batch | None] = queue.Queue(maxsize=8)
+
+    def fill() -> None:
+        for rows in groups:
+            waiting.put(collate(packed, rows, "cpu"))
+        waiting.put(None)
+
+    threading.Thread(target=fill, daemon=True).start()
+    while (batch := waiting.get()) is not None:
+        moved = [value.to(device, non_blocking=True) for value in (batch.ids, batch.mask, batch.statement)]
+        yield Batch(batch.rows, *moved)
+
+
 def loss_of(out: dict[str, Tensor], batch: Batch, columns: dict[str, Any], recipe: Recipe) -> Tensor:
-    """The sum of the heads' losses over the rows that know an answer."""
+    """The sum of the heads' losses over the rows that know an answer, per row of the batch."""
     device = batch.ids.device
-
-    def known(name: str) -> Tensor:
-        return torch.from_numpy(columns[name][batch.rows].astype(np.float32)).to(device)
-
     total = out["verdict"].sum() * 0.0
-    label = known("label").long()
-    sure = (label >= 0) & (label < 3)
+
+    def rows(known: Any) -> Tensor:
+        return torch.from_numpy(np.flatnonzero(known)).to(device, non_blocking=True)
+
+    def values(name: str, known: Any, kind: Any = np.float32) -> Tensor:
+        return torch.from_numpy(columns[name][batch.rows][known].astype(kind)).to(device, non_blocking=True)
+
+    label = columns["label"][batch.rows]
+    sure, either = (label >= 0) & (label < 3), label == 3
     if sure.any():
+        wanted = values("label", sure, np.int64)
         total = total + F.cross_entropy(
-            out["verdict"][sure], label[sure], reduction="sum", label_smoothing=recipe.smoothing
+            out["verdict"][rows(sure)], wanted, reduction="sum", label_smoothing=recipe.smoothing
         )
-    either = label == 3
     if either.any():
-        chances = out["verdict"][either].log_softmax(1)
-        total = total - torch.logsumexp(chances[:, 1:], 1).sum()
-    kind = known("kind").long()
-    if (kind >= 0).any():
-        some = kind >= 0
-        total = total + recipe.kind_weight * F.cross_entropy(out["kind"][some], kind[some], reduction="sum")
-    severity = known("severity")
-    if (severity >= 0).any():
-        some = severity >= 0
-        total = total + recipe.severity_weight * F.binary_cross_entropy_with_logits(
-            out["severity"][some, 0], severity[some], reduction="sum"
-        )
-    expert = known("expert")
-    rated = ~torch.isnan(expert)
-    if rated.any():
-        given, wanted = out["expert"][rated, 0], expert[rated] / 5.0
-        total = total + recipe.expert_weight * 2.0 * F.binary_cross_entropy_with_logits(given, wanted, reduction="sum")
-        gap = wanted[:, None] - wanted[None, :]
-        apart = gap > 0.05
-        if apart.any():
-            ranked = F.softplus(-(given[:, None] - given[None, :]))[apart].mean()
-            total = total + recipe.expert_weight * ranked * rated.sum()
-    at = torch.from_numpy(columns["at"][batch.rows].astype(np.int64)).to(device)
-    placed = at[:, 0] >= 0
-    if placed.any():
+        total = total - torch.logsumexp(out["verdict"][rows(either)].log_softmax(1)[:, 1:], 1).sum()
+    known = columns["kind"][batch.rows] >= 0
+    if known.any():
+        wanted = values("kind", known, np.int64)
+        total = total + recipe.kind_weight * F.cross_entropy(out["kind"][rows(known)], wanted, reduction="sum")
+    for name, weight, scale in (("severity", recipe.severity_weight, 1.0), ("quality", recipe.quality_weight, 1.0)):
+        column = columns[name][batch.rows].astype(np.float32)
+        known = column >= 0  # NaN is not
+        if known.any():
+            wanted = values(name, known) * scale
+            given = out[name][rows(known), 0]
+            total = total + weight * F.binary_cross_entropy_with_logits(given, wanted, reduction="sum")
+    known = ~np.isnan(columns["expert"][batch.rows])
+    if known.any():
+        given, wanted = out["expert"][rows(known), 0], values("expert", known) / 5.0
+        each = 2.0 * F.binary_cross_entropy_with_logits(given, wanted, reduction="sum")
+        above = (wanted[:, None] - wanted[None, :] > 0.05).float()
+        ranked = (F.softplus(given[None, :] - given[:, None]) * above).sum() / above.sum().clamp(min=1.0)
+        total = total + recipe.expert_weight * (each + ranked * int(known.sum()))
+    known = columns["at"][batch.rows, 0] >= 0
+    if known.any():
+        at, some = values("at", known, np.int64), rows(known)
         index = torch.arange(batch.ids.shape[1], device=device)[None] - 1
-        wanted = ((index >= at[:, :1]) & (index < at[:, 1:])).float()[placed]
-        text = (batch.mask * (1 - batch.statement))[placed].float()
-        each = F.binary_cross_entropy_with_logits(out["place"][placed], wanted, reduction="none")
+        wanted = ((index >= at[:, :1]) & (index < at[:, 1:])).float()
+        text = (batch.mask * (1 - batch.statement))[some].float()
+        each = F.binary_cross_entropy_with_logits(out["place"][some], wanted, reduction="none")
         total = total + recipe.place_weight * ((each * text).sum(1) / text.sum(1) * 8.0).sum()
     return total / len(batch.rows)
 
 
-def schedule(step: int, steps: int, warmup: float) -> float:
-    """Linear warm-up, then a cosine to zero."""
-    at = step / max(1, steps)
+def schedule(at: float, warmup: float) -> float:
+    """Share of the full rate when a share `at` of the training is done: linear warm-up, then a cosine to zero."""
     return at / warmup if at < warmup else 0.5 * (1 + math.cos(math.pi * (at - warmup) / (1 - warmup)))
 
 
@@ -176,6 +200,8 @@ def optimizer_of(reader: Reader, recipe: Recipe) -> torch.optim.AdamW:
     for name, value in reader.named_parameters():
         if name.startswith("heads"):
             heads.append(value)
+        elif not value.requires_grad:
+            continue
         elif value.ndim < 2 or "relative" in name:
             plain.append(value)
         else:
@@ -197,16 +223,19 @@ def train(
     reader.to(device).train()
     order = training_order(packed.columns, recipe.passes, rng)
     lengths = packed.lengths()
-    groups = list(batches(lengths, order, recipe.tokens, rng))
+    groups = list(batches(lengths, order, recipe.tokens, recipe.rows, rng))
     optimizer = optimizer_of(reader, recipe)
     base = [group["lr"] for group in optimizer.param_groups]
     print(f"{len(order):,} rows, {len(groups):,} steps", flush=True)
     began = time.monotonic()
-    running = 0.0
-    for step, rows in enumerate(groups):
+    for step, batch in enumerate(ahead(packed, groups, device)):
+        done = step / len(groups)
+        if recipe.seconds is not None:
+            done = max(done, (time.monotonic() - began) / recipe.seconds)
+            if done >= 1.0:
+                break
         for group, rate in zip(optimizer.param_groups, base):
-            group["lr"] = rate * schedule(step, len(groups), recipe.warmup)
-        batch = collate(packed, rows, device)
+            group["lr"] = rate * schedule(done, recipe.warmup)
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             out = reader(batch.ids, batch.mask, batch.statement)
         loss = loss_of(out, batch, packed.columns, recipe)
@@ -218,9 +247,8 @@ def train(
         loss.backward()
         torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
         optimizer.step()
-        running = 0.98 * running + 0.02 * float(loss.detach()) if step % 20 == 0 else running
         if step % 200 == 0:
-            print(f"step {step} loss {float(loss.detach()):.3f} {time.monotonic() - began:.0f} s", flush=True)
+            print(f"step {step} loss {float(loss.detach()):.3f} done {done:.2f} {time.monotonic() - began:.0f} s", flush=True)
     return reader
 
 
@@ -231,7 +259,7 @@ def distilled(out: dict[str, Tensor], told: dict[str, Tensor], batch: Batch, tem
         wanted = (told[name].float() / temperature).softmax(1)
         given = (out[name] / temperature).log_softmax(1)
         total = total + F.kl_div(given, wanted, reduction="batchmean") * temperature**2 * (1 if name == "verdict" else 0.2)
-    for name in ("severity", "expert"):
+    for name in ("severity", "expert", "quality"):
         total = total + 0.3 * F.binary_cross_entropy_with_logits(out[name], told[name].float().sigmoid())
     text = (batch.mask * (1 - batch.statement)).float()
     each = F.binary_cross_entropy_with_logits(out["place"], told["place"].float().sigmoid(), reduction="none")
@@ -245,7 +273,7 @@ def answers(reader: Reader, packed: Packed, rows: Any, device: str, tokens: int 
     lengths = packed.lengths()
     out: dict[str, Any] = {name: np.zeros((len(rows), size), np.float32) for name, size in SIZES.items()}
     position = {int(row): k for k, row in enumerate(rows)}
-    for some in batches(lengths, np.asarray(rows), tokens, np.random.default_rng(0)):
+    for some in batches(lengths, np.asarray(rows), tokens, 4096, np.random.default_rng(0)):
         batch = collate(packed, some, device)
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             given = reader(batch.ids, batch.mask, batch.statement)
@@ -261,7 +289,7 @@ def answers(reader: Reader, packed: Packed, rows: Any, device: str, tokens: int 
     return out
 
 
-SIZES = {"verdict": 3, "kind": 22, "severity": 1, "expert": 1, "placed": 1}
+SIZES = {"verdict": 3, "kind": 22, "severity": 1, "expert": 1, "quality": 1, "placed": 1}
 
 
 def adapt(reader: Reader, texts: Any, device: str, tokens: int, steps_rate: float, seed: int) -> None:
@@ -282,7 +310,7 @@ def adapt(reader: Reader, texts: Any, device: str, tokens: int, steps_rate: floa
     steps = len(order) // size
     mask_id = reader.shape.vocabulary - 1
     for step in range(steps):
-        scale = schedule(step, steps, 0.1)
+        scale = schedule(step / steps, 0.1)
         for group, rate in zip(optimizer.param_groups, (steps_rate, 5e-4)):
             group["lr"] = rate * scale
         ids = torch.from_numpy(texts[order[step * size : (step + 1) * size]].astype(np.int64)).to(device)
@@ -291,7 +319,7 @@ def adapt(reader: Reader, texts: Any, device: str, tokens: int, steps_rate: floa
         shown = torch.where(chosen & (draw < 0.8), mask_id, ids)
         shown = torch.where(chosen & (draw > 0.9), torch.randint_like(ids, 1000, mask_id), shown)
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            x = encoder(shown, (ids != PAD).long())[chosen]
+            x = encoder(shown, (ids != PAD).long(), torch.zeros_like(ids))[chosen]
             x = norm(F.gelu(dense(x)))
             logits = F.linear(x, encoder.words.weight, bias)
         loss = F.cross_entropy(logits.float(), ids[chosen])

@@ -1,0 +1,162 @@
+"""Role `checker`: does a text of any length bear out a statement, contradict it, or say nothing of it?
+
+A text that fits is read whole. Of a longer one the reader sees the excerpt that fits the statement best, and, where
+that does not bear the statement out, a second excerpt from the rest. One supporting excerpt is enough, and a
+contradiction counts only where nothing supports.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from medassay.models.activations import sigmoid, softmax
+from medassay.models.base import Encoder, Matrix
+from medassay.models.excerpts import Excerpt, excerpt, joined, lexical_relevance, relevance, segments, stems
+from medassay.models.graphs import ModelSet
+from medassay.models.reader import PairAnswer, open_reader
+from medassay.models.tokens import Tokens
+from medassay.spans import CONTRADICTION_KINDS, INVENTION_KINDS, Check
+
+BUDGET = 1800
+"""Characters of a text, or of an excerpt of a longer one, that are read with a statement."""
+
+ENOUGH = 0.5
+"""Probability of support from which the rest of a long text is not looked at."""
+
+_PLACE = 0.35
+"""Share of the likeliest token's probability from which its neighbours belong to the deciding words."""
+
+_CACHED_TEXTS = 256
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Segmented:
+    """A long text cut into segments, with what excerpts are chosen by."""
+
+    ranges: list[tuple[int, int]]
+    stems: list[set[str]]
+    vectors: Matrix
+
+
+class EmbeddedChecker:
+    """The checker of a model set. Pairs are (text, statement)."""
+
+    def __init__(self, models: ModelSet, encoder: Encoder) -> None:
+        settings = models.role("checker")
+        self.name = f"{models.name}/checker"
+        self.models = models
+        self.encoder = encoder
+        self.reader = open_reader(models, str(settings["graph"]), str(settings["tables"]))
+        self.temperature = float(settings.get("temperature", 1.0))
+        self.bias = np.array(settings.get("bias", (0.0, 0.0, 0.0)), np.float32)
+        self.segmented: OrderedDict[str, _Segmented] = OrderedDict()
+
+    def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
+        """[pairs, 3] probabilities of supported, not stated, contradicted."""
+        rows = [check.probabilities for check in self.check(pairs)]
+        return np.array(rows, np.float32).reshape(len(rows), 3)
+
+    def check(self, pairs: Sequence[Pair]) -> list[Check]:
+        """The judgement of each statement, with the words of the text that decide."""
+        distinct = list(dict.fromkeys(pairs))
+        first = [self._excerpt(*pair) for pair in distinct]
+        checks = self._read([(part, statement) for part, (_, statement) in zip(first, distinct)])
+        again = [i for i, check in enumerate(checks) if check.probabilities[0] < ENOUGH]
+        rest = {i: part for i in again if (part := self._rest(*distinct[i], first[i])) is not None}
+        second = self._read([(part, distinct[i][1]) for i, part in rest.items()])
+        for i, check in zip(rest, second):
+            checks[i] = joined_check(checks[i], check)
+        known = dict(zip(distinct, checks))
+        return [known[pair] for pair in pairs]
+
+    def _excerpt(self, text: str, statement: str) -> Excerpt:
+        if len(text) <= BUDGET:
+            return Excerpt(text, ((0, 0, len(text)),))
+        parts = self._segments(text)
+        return excerpt(text, parts.ranges, self._relevance(parts, statement), BUDGET)
+
+    def _rest(self, text: str, statement: str, first: Excerpt) -> Excerpt | None:
+        """A second excerpt from what the first one left out; None where it left nothing."""
+        if len(text) <= BUDGET:
+            return None
+        parts = self._segments(text)
+        taken = {start for _, start, _ in first.pieces}
+        left = [i for i, (start, _) in enumerate(parts.ranges) if start not in taken]
+        if not left:
+            return None
+        fit = self._relevance(parts, statement)
+        chosen: list[int] = []
+        used = 0
+        for k in np.argsort(-fit[left], kind="stable").tolist():
+            length = parts.ranges[left[k]][1] - parts.ranges[left[k]][0] + 3
+            if used + length > BUDGET:
+                break
+            chosen.append(left[k])
+            used += length
+        return joined(text, parts.ranges, sorted(chosen)) if chosen else None
+
+    def _relevance(self, parts: _Segmented, statement: str) -> Matrix:
+        vector = self.encoder.embed([statement])[0]
+        return relevance(parts.vectors, vector, lexical_relevance(statement, parts.stems))
+
+    def _segments(self, text: str) -> _Segmented:
+        if text not in self.segmented:
+            ranges = segments(text)
+            parts = [text[start:end] for start, end in ranges]
+            self.segmented[text] = _Segmented(ranges, [stems(part) for part in parts], self.encoder.embed(parts))
+            while len(self.segmented) > _CACHED_TEXTS:
+                self.segmented.popitem(last=False)
+        self.segmented.move_to_end(text)
+        return self.segmented[text]
+
+    def _read(self, pairs: Sequence[tuple[Excerpt, str]]) -> list[Check]:
+        texts = list(dict.fromkeys(text for part, statement in pairs for text in (part.text, statement)))
+        tokens = dict(zip(texts, self.models.tokenizer(texts)))
+        ids = {text: tuple(found.ids) for text, found in tokens.items()}
+        answers = self.reader.read([(ids[part.text], ids[statement]) for part, statement in pairs])
+        return [self._check(part, tokens[part.text], answer) for (part, _), answer in zip(pairs, answers)]
+
+    def _check(self, part: Excerpt, tokens: Tokens, answer: PairAnswer) -> Check:
+        chances = softmax((answer.verdict / self.temperature + self.bias)[None])[0]
+        split = len(CONTRADICTION_KINDS)
+        if chances[1] > chances[2]:
+            kind = INVENTION_KINDS[int(answer.kind[split:].argmax())]
+        else:
+            kind = CONTRADICTION_KINDS[int(answer.kind[:split].argmax())]
+        start, end = deciding_words(tokens, answer.place)
+        found = (part.position(start), part.position(end - 1) + 1) if end > start else (0, 0)
+        severity = float(sigmoid(np.array(answer.severity)))
+        return Check((float(chances[0]), float(chances[1]), float(chances[2])), *found, kind, severity)
+
+
+def deciding_words(tokens: Tokens, place: Matrix) -> tuple[int, int]:
+    """Characters of the likeliest deciding token and its likely neighbours; (0, 0) where there is no token."""
+    if not len(place):
+        return 0, 0
+    chances = sigmoid(place)
+    best = int(chances.argmax())
+    least = _PLACE * float(chances[best])
+    first = last = best
+    while first > 0 and chances[first - 1] >= least:
+        first -= 1
+    while last + 1 < len(chances) and chances[last + 1] >= least:
+        last += 1
+    return tokens.offsets[first][0], tokens.offsets[last][1]
+
+
+def joined_check(one: Check, other: Check) -> Check:
+    """The judgement of two excerpts of one text: the best support; a contradiction where neither supports."""
+    supported = max(one.probabilities[0], other.probabilities[0])
+    if supported >= ENOUGH:
+        return one if one.probabilities[0] >= other.probabilities[0] else other
+    contradicted = max(one.probabilities[2], other.probabilities[2])
+    decisive = max((one, other), key=lambda check: max(check.probabilities[0], check.probabilities[2]))
+    contradicted = min(contradicted, 1.0 - supported)
+    rest = max(0.0, 1.0 - supported - contradicted)
+    return Check((supported, rest, contradicted), decisive.start, decisive.end, decisive.kind, decisive.critical)
