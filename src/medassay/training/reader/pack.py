@@ -96,12 +96,12 @@ def around(pair: Pair, chooser: random.Random) -> Pair:
 
 def expanded(pairs: Sequence[Pair], excerpts: Excerpts, seed: int) -> Iterator[tuple[Pair, bool]]:
     """Every pair as it is shown, and whether it is held out; pairs on long texts in several forms."""
-    long = [pair for pair in pairs if len(pair.text) > BUDGET and pair.expert is None]
+    long = [pair for pair in pairs if len(pair.text) > BUDGET and pair.label is not None]
     excerpts.prepare(long)
     chooser = random.Random(seed)
     for pair in pairs:
         apart = held_out(pair.document)
-        if len(pair.text) <= BUDGET or pair.expert is not None:
+        if len(pair.text) <= BUDGET or pair.label is None:
             yield pair, apart
             continue
         best = shown(pair, excerpts.best(pair, BUDGET))
