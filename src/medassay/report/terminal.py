@@ -23,8 +23,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from medassay.metrics.base import Metric
-    from medassay.study.significance import Comparison, Pair
-    from medassay.study.summary import Aggregate
+    from medassay.study import Aggregate, Comparison, Estimate, Pair
 
 _LONGEST = 48
 """Characters of a name that are shown."""
@@ -84,6 +83,28 @@ def interval_text(low: float | None, high: float | None) -> str:
         return "–"
     scale = max(abs(low), abs(high))
     return f"[{number(low, scale)}, {number(high, scale)}]"
+
+
+def decimals(value: float | None, digits: int = 3) -> str:
+    """A number with a fixed count of decimals; a dash where there is none.
+
+    >>> decimals(0.12345), decimals(float("nan")), decimals(None)
+    ('0.123', '–', '–')
+    """
+    return "–" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+
+
+def bounds_text(estimate: Estimate, digits: int = 2) -> str:
+    """The interval of an estimate in brackets; a dash where there is none."""
+    if not estimate.known or estimate.low is None or estimate.high is None:
+        return "–"
+    return f"[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+
+
+def estimate_text(estimate: Estimate, digits: int = 3, bounds: int = 2) -> str:
+    """An estimate with its interval: `0.512 [0.41, 0.62]`."""
+    interval = bounds_text(estimate, bounds)
+    return decimals(estimate.value, digits) + ("" if interval == "–" else f" {interval}")
 
 
 def arrow(higher_is_better: bool) -> str:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medassay.study.correlation import interval, ranks
-from medassay.study.resampling import Floats, Ints, bootstrap_sums
+from medassay.study.correlation import ranks
+from medassay.study.resampling import Floats, Ints, bootstrap_sums, cluster_sums, interval
 
 STEPS = 40
 """Thresholds that are tested one after another, and points of the curve."""
@@ -113,7 +113,7 @@ def curve(
         return points
     chosen = scores[:, None] >= np.array(thresholds)[None, :]
     statistics = np.concatenate([chosen.astype(float), chosen * bad[:, None]], axis=1)
-    summed = _by_cluster(statistics, clusters)
+    summed = statistics if clusters is None else cluster_sums(clusters, *statistics.T)
     if len(summed) < 2:
         return points
     drawn = bootstrap_sums(summed, resamples, seed)
@@ -124,15 +124,6 @@ def curve(
     for k, point in enumerate(points):
         low, high = interval(risks[:, k])
         out.append(Point(point.threshold, point.coverage, point.n, point.errors, point.risk, low, high))
-    return out
-
-
-def _by_cluster(statistics: Floats, clusters: Ints | None) -> Floats:
-    if clusters is None:
-        return statistics
-    _, place = np.unique(clusters, return_inverse=True)
-    out = np.zeros((int(place.max()) + 1, statistics.shape[1]))
-    np.add.at(out, place, statistics)
     return out
 
 

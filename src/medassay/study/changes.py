@@ -1,4 +1,4 @@
-"""Changes made to a text by rule: one clinical error of a kind, or a harmless change throughout.
+"""Changes made to a text by rule: one clinical error of a kind, a visual hallucination, a harmless change throughout.
 
 Rules are data (`rules/*.tsv`). Every choice is drawn from a generator seeded by the text and the kind, so
 that the same text and seed give the same change. A change that finds nothing to change is `NotMade`, with
@@ -308,3 +308,69 @@ def reworded(text: str) -> str | NotMade:
         step = _throughout(made, kind)
         made = step if isinstance(step, str) else made
     return made if made != text else NotMade("no word that a rule for rewording knows")
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """A name of something visible: its class, its group, and groups it could pass for."""
+
+    kind: str
+    group: str
+    unlike: frozenset[str]
+    name: str
+
+
+@lru_cache(maxsize=1)
+def visible() -> tuple[dict[str, Visible], re.Pattern[str]]:
+    """Every name in small letters, and one pattern of all, longest first."""
+    known: dict[str, Visible] = {}
+    for row in _rows("visible.tsv"):
+        unlike = frozenset(filter(None, row["unlike"].split("|")))
+        for name in row["names"].split("|"):
+            known.setdefault(name.lower(), Visible(row["class"], row["group"], unlike, name))
+    longest = sorted(known, key=lambda name: (-len(name), name))
+    return known, re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest))})(?![\w-])", re.I)
+
+
+def hallucinate(text: str, seed: int = 1) -> str | NotMade:
+    """The report as if written about another image: what it says it sees gives way to what its image does not show.
+
+    Every visible name of the table (`rules/visible.tsv`) is replaced by one of its class from a group that the
+    text does not mention and that could not pass for the original; one group is replaced by one other throughout,
+    so that the report stays coherent and only the image can give it away.
+
+    >>> hallucinate("Colon: adenocarcinoma with irregular glands.") != "Colon: adenocarcinoma with irregular glands."
+    True
+    >>> hallucinate("No specimen received.")
+    NotMade(reason='no visible finding that the table knows')
+    """
+    known, pattern = visible()
+    random = np.random.default_rng([seed, zlib.crc32(text.encode("utf-8", "replace"))])
+    found = [(match, known[match[0].lower()]) for match in pattern.finditer(text)]
+    if not found:
+        return NotMade("no visible finding that the table knows")
+    spoken = {one.group for _, one in found}
+    instead: dict[tuple[str, str], str] = {}
+    for _, one in found:
+        if (one.kind, one.group) not in instead:
+            fit = sorted(
+                {
+                    other.group
+                    for other in known.values()
+                    if other.kind == one.kind
+                    and other.group not in spoken | one.unlike
+                    and one.group not in other.unlike
+                }
+                - set(instead.values())
+            )
+            if fit:
+                instead[one.kind, one.group] = str(random.choice(fit))
+    made = text
+    for match, one in reversed(found):
+        group = instead.get((one.kind, one.group))
+        if group is None:
+            continue
+        names = sorted(v.name for v in known.values() if v.kind == one.kind and v.group == group)
+        alike = [name for name in names if _plural(name) == _plural(one.name)] or names
+        made = _applied(made, _Edit(match.start(), match.end(), ()), str(random.choice(alike)))
+    return made if made != text else NotMade("every group of the table is spoken of already")

@@ -242,15 +242,6 @@ def _draws(clusters: Ints, count: int, resamples: int, seed: int) -> Iterator[Fl
         yield weights[:, clusters].astype(np.float64)
 
 
-def interval(drawn: Floats) -> tuple[float, float] | tuple[None, None]:
-    """The middle 95 % of resampled values; nothing where more than one in twenty is undefined."""
-    kept = drawn[np.isfinite(drawn)]
-    if len(kept) < 0.95 * len(drawn) or not len(kept):
-        return None, None
-    low, high = np.percentile(kept, [2.5, 97.5])
-    return float(low), float(high)
-
-
 def permutation_p(
     x: Floats, y: Floats, clusters: Ints, permutations: int, seed: int, names: Sequence[str] = COEFFICIENTS
 ) -> dict[str, float]:

@@ -1,24 +1,23 @@
 """What a stress test works on: reference texts, with the copies, rewordings, errors and strangers of each.
 
-Three forms of file are read: a case file (its distinct references); rows of `reference, kind, candidate`
-(one change a row, where some `kind` names a change); rows of `text` or `reference` with `paraphrase…`, `error`
-and `error_type` columns. What a file brings is used as it is; what it does not bring is made by rule
+Three forms of records are understood: cases (their distinct references); rows of `reference, kind, candidate`
+(one change per row, where some `kind` names a change); rows of `text` or `reference` with `paraphrase…`, `error`
+and `error_type` columns. What the records bring is used as it is; what they do not bring is made by rule
 (`changes`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from medassay.cases import Case
 from medassay.errors import InputError
-from medassay.records import read_records
-from medassay.study.changes import CRITICAL, HARMLESS, NotMade, change, kind_of, kinds, reworded
+from medassay.study.changes import CRITICAL, HARMLESS, NotMade, change, hallucinate, kind_of, kinds, reworded
 
 FORMS = ("copy", "harmless", "rewording", "paraphrase", "slip", "error", "reworded error", "unrelated")
 """copy: the text itself. harmless: one kind of harmless change. rewording: synonyms and abbreviations, by rule.
@@ -38,7 +37,7 @@ class Variant:
 
 @dataclass
 class Original:
-    """One reference with what the file says of it."""
+    """One reference with what the records say of it."""
 
     id: str
     text: str
@@ -56,18 +55,30 @@ class Material:
     notes: tuple[str, ...]
 
 
-def read_originals(
-    path: str | Path, columns: Mapping[str, str] | None = None, format: str | None = None, by: str | None = None
-) -> tuple[list[Original], list[str]]:
-    """The originals of a file and the problems of its rows; their own variants are those the file brings.
+Records = Sequence[tuple[int, Mapping[str, Any] | str]]
+"""Rows of a file with their numbers, as `read_records` gives them: cells by column, or what is wrong with the row."""
 
-    by: a column that groups the references; by default `kind`, where that is not the kind of a change.
+
+def brings_changes(records: Records) -> bool:
+    """Whether some row is a changed text: its `kind` names a change, and not what sort of text the row holds."""
+    return any(not isinstance(record, str) and _is_change(_text(record, "kind")) for _, record in records)
+
+
+def originals_of(
+    name: str, records: Records, columns: Mapping[str, str] | None = None, by: str | None = None
+) -> tuple[list[Original], list[str]]:
+    """The originals of a file's records, with the variants that these bring, and the problems of rows.
+
+    Args:
+        name: the file, for messages.
+        records: its rows.
+        columns: other names of the columns `reference`, `source` and `candidate`.
+        by: a column that groups the references; by default `kind`, where that is not the kind of a change.
     """
     named = {"reference": "reference", "source": "source", "candidate": "candidate", **(columns or {})}
     found: dict[str, Original] = {}
     problems: list[str] = []
-    records = list(read_records(path, format=format))
-    changes = any(not isinstance(record, str) and _is_change(_text(record, "kind")) for _, record in records)
+    changes = brings_changes(records)
     for number, record in records:
         if isinstance(record, str):
             problems.append(f"row {number}: {record}")
@@ -77,7 +88,7 @@ def read_originals(
             wanted = f"'{named['reference']}' or 'text'"
             if not {named["reference"], "text"} & set(record):
                 raise InputError(
-                    f"{path}, row {number}: no column {wanted}; name yours with --map reference=COLUMN. "
+                    f"{name}, row {number}: no column {wanted}; map yours, as reference=COLUMN. "
                     f"Columns found: {', '.join(map(str, list(record)[:12]))}"
                 )
             problems.append(f"row {number}: column {wanted} is empty; nothing to change")
@@ -88,7 +99,7 @@ def read_originals(
             one.group = _text(record, by) or "" if by else ""
         _take(one, record, named["candidate"] if changes else None, grouped=by is not None)
     if not found:
-        raise InputError(f"{path}: no text to change; it needs a column of references with at least one text")
+        raise InputError(f"{name}: no text to change; it needs a column of references with at least one text")
     return list(found.values()), problems
 
 
@@ -100,7 +111,6 @@ def _text(record: Mapping[str, Any], column: str) -> str | None:
 
 
 def _is_change(kind: str | None) -> bool:
-    """Whether a `kind` names a change, and not what sort of text the row holds."""
     return kind is not None and (kind.lower().startswith("paraphrase") or kind_of(kind) in kinds())
 
 
@@ -221,3 +231,44 @@ def _notes(originals: Sequence[Original], brought: set[str], rules: bool) -> lis
     if "paraphrase" not in brought and rules:
         notes.append("No paraphrases in the file: rewordings by rule stand for them, which are far closer to the text.")
     return notes
+
+
+CONTROL, VISUAL, LOGIC, PARAPHRASE = "control", "visual hallucination", "logic error", "paraphrase"
+"""Kinds of text in the sensitivity study of trust (PathGLS): the report itself, then what may become of it."""
+
+Varied = Sequence[tuple[str, Case]]
+"""A report with its variants, each a case of its own, by kind; the control comes first."""
+
+
+def vary_cases(cases: Iterable[Case], seed: int) -> tuple[list[Varied], Counter[str]]:
+    """Each case as a control with variants made by rule; what could not be made is counted by kind and reason."""
+    varied: list[Varied] = []
+    missed = Counter[str]()
+    for case in cases:
+        control = case if case.references else replace(case, references=(case.candidate,))
+        variants = [(CONTROL, control)]
+        for kind, text in (
+            (VISUAL, hallucinate(case.candidate, seed)),
+            (LOGIC, change(case.candidate, "contradiction", seed)),
+        ):
+            if isinstance(text, NotMade):
+                missed[f"{kind}: {text.reason}"] += 1
+            else:
+                variants.append((kind, replace(control, id=f"{case.id}#{kind}", candidate=text)))
+        varied.append(variants)
+    return varied, missed
+
+
+def vary_originals(originals: Iterable[Original]) -> list[Varied]:
+    """Originals as controls, with the paraphrases and contradictions that their records bring."""
+    varied: list[Varied] = []
+    for one in originals:
+        control = Case(one.id, one.text, (one.text,))
+        variants = [(CONTROL, control)]
+        for k, variant in enumerate(one.variants):
+            kind = PARAPHRASE if variant.form == PARAPHRASE else LOGIC if variant.kind == "contradiction" else None
+            if kind is not None:
+                variants.append((kind, replace(control, id=f"{one.id}#{k}", candidate=variant.text)))
+        if len(variants) > 1:
+            varied.append(variants)
+    return varied

@@ -16,7 +16,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from medassay.errors import InputError
 from medassay.metrics.policy import DIMENSIONS, PUBLISHED, Policy
@@ -33,9 +32,7 @@ from medassay.study.calibration import (
     reliability,
 )
 from medassay.study.correlation import spearman
-from medassay.study.resampling import Floats, Ints
-
-Mask = npt.NDArray[np.bool_]
+from medassay.study.resampling import Floats, Ints, Mask
 
 ENOUGH = 80
 """Labelled reports from which on weights are searched for; with fewer the published ones stay."""
@@ -206,7 +203,7 @@ def _whole(data: Labelled, weights: Sequence[float], name: str, notes: list[str]
         never = [d for d, weight, some in zip(DIMENSIONS, weights, ever) if weight > 0 and not some]
         raise InputError(
             f"{name}: no report has all dimensions assessed (never: {', '.join(never) or 'all at once'}); leave a "
-            "dimension out with a weight of 0, as in --weights 0.6,0.4,0"
+            "dimension out with a weight of 0, as in 0.6,0.4,0"
         )
     if len(used) < len(data):
         notes.append(
