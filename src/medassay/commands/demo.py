@@ -104,9 +104,9 @@ def score_examples(cases: Sequence[Case]) -> Result:
     plain = score(cases, metrics=DEFAULT)
     columns: dict[str, Sequence[Score]] = {}
     for name, scores in read.scores.items():
-        made = dict(zip(reports, scores))
+        by_index = dict(zip(reports, scores))
         other = Score.none("not asked: for pathology reports only")
-        columns[name] = [made.get(i, other) for i in range(len(cases))]
+        columns[name] = [by_index.get(i, other) for i in range(len(cases))]
     return Result(cases=cases, metrics=[*read.metrics, *plain.metrics], scores={**columns, **plain.scores})
 
 

@@ -77,8 +77,11 @@ def score_material(material: Material, metrics: Sequence[Metric]) -> dict[str, l
     from medassay.cases import Case
 
     groups = [
-        [Case(f"{one.id}#{k}", variant.text, (one.text,), one.source) for k, variant in enumerate(one.variants)]
-        for one in material.originals
+        [
+            Case(f"{original.id}#{k}", variant.text, (original.text,), original.source)
+            for k, variant in enumerate(original.variants)
+        ]
+        for original in material.originals
     ]
     return score_groups(groups, metrics)
 
@@ -86,10 +89,10 @@ def score_material(material: Material, metrics: Sequence[Metric]) -> dict[str, l
 def text_rows(material: Material, scores: Mapping[str, Sequence[Sequence[Score]]]) -> list[dict[str, object]]:
     """Every text that was scored, with its scores: one flat record each."""
     rows = []
-    for i, one in enumerate(material.originals):
-        for k, variant in enumerate(one.variants):
-            record: dict[str, object] = {"id": one.id, "form": variant.form, "kind": variant.kind}
-            record |= {"origin": variant.origin, "reference": one.text, "candidate": variant.text}
+    for i, original in enumerate(material.originals):
+        for k, variant in enumerate(original.variants):
+            record: dict[str, object] = {"id": original.id, "form": variant.form, "kind": variant.kind}
+            record |= {"origin": variant.origin, "reference": original.text, "candidate": variant.text}
             for name, scored in scores.items():
                 record |= {name: scored[i][k].value, f"{name}.unscored": scored[i][k].unscored}
             rows.append(record)

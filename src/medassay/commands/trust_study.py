@@ -67,11 +67,11 @@ def calibrate(
     from medassay.study import Labelled, fit
 
     check_outputs(scores[0], report)
-    found, people = _labelled(scores, human, cluster)
+    trust_scores, people = _labelled(scores, human, cluster)
     bad = np.where(np.isfinite(people), (people < good_at).astype(float), np.nan)
     given = parse_weights(weights) if weights else None
-    made = fit(
-        Labelled(found.dimensions, people, bad, found.clusters, found.barred),
+    fitted = fit(
+        Labelled(trust_scores.dimensions, people, bad, trust_scores.clusters, trust_scores.barred),
         name=", ".join(path.name for path in scores),
         label=f"{human} below {good_at:g} is bad",
         weights=[given[name] for name in DIMENSIONS] if given else None,
@@ -81,14 +81,14 @@ def calibrate(
         resamples=resamples,
         seed=seed,
     )
-    print_fit(Console(), made)
+    print_fit(Console(), fitted)
     try:
-        out.write_text(made.policy.to_json(), encoding="utf-8")
+        out.write_text(fitted.policy.to_json(), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from error
     say(f"policy written to {out}; use it with medassay trust … --policy {out}")
     if report is not None:
-        write_study(report, "Trust policy", [f"{len(found):,} reports"], fit_sections(made))
+        write_study(report, "Trust policy", [f"{len(trust_scores):,} reports"], fit_sections(fitted))
         say(f"report written to {report}")
 
 
@@ -173,7 +173,7 @@ def repeat(
     check_outputs(cases, report, table=out)
     if runs < 2:
         raise InputError(f"--runs {runs}: one run shows no variance; ask for two or more")
-    some, problems = _read(cases, images, parse_mapping(map_), format, limit)
+    chosen, problems = _read(cases, images, parse_mapping(map_), format, limit)
 
     def load() -> list[Metric]:
         # A cache would make the second run a copy of the first.
@@ -182,8 +182,8 @@ def repeat(
         whole = load_trust(models=models, mpp=mpp, seed=seed)
         return [*whole.members, whole]
 
-    table = repeat_runs(*score_runs(some, load, runs, seed))
-    _write(table, out, report, f"{len(some):,} cases", problems, str(cases))
+    table = repeat_runs(*score_runs(chosen, load, runs, seed))
+    _write(table, out, report, f"{len(chosen):,} cases", problems, str(cases))
 
 
 def score_runs(
@@ -227,10 +227,10 @@ def ablation(
     from medassay.study import ablation as ablation_table
 
     check_outputs(scores[0], report, table=out)
-    found, people = _labelled(scores, human, cluster)
+    trust_scores, people = _labelled(scores, human, cluster)
     given = parse_weights(weights)
-    table = ablation_table(found, people, [given[name] for name in DIMENSIONS], resamples=resamples, seed=seed)
-    _write(table, out, report, f"{len(found):,} reports")
+    table = ablation_table(trust_scores, people, [given[name] for name in DIMENSIONS], resamples=resamples, seed=seed)
+    _write(table, out, report, f"{len(trust_scores):,} reports")
 
 
 @trust_study_app.command()
@@ -249,8 +249,8 @@ def benchmark(
     from medassay.study import benchmark as benchmark_table
 
     check_outputs(scores[0], report, table=out)
-    found = _gathered(scores, by, dataset, level, cluster)
-    _write(benchmark_table(found, resamples=resamples, seed=seed), out, report, f"{len(found):,} rows")
+    trust_scores = _gathered(scores, by, dataset, level, cluster)
+    _write(benchmark_table(trust_scores, resamples=resamples, seed=seed), out, report, f"{len(trust_scores):,} rows")
 
 
 @trust_study_app.command()
@@ -270,8 +270,13 @@ def gap(
     from medassay.study import gap as gap_table
 
     check_outputs(scores[0], report, table=out)
-    found = _gathered(scores, by, dataset, "level", cluster)
-    _write(gap_table(found, public, private, resamples=resamples, seed=seed), out, report, f"{len(found):,} rows")
+    trust_scores = _gathered(scores, by, dataset, "level", cluster)
+    _write(
+        gap_table(trust_scores, public, private, resamples=resamples, seed=seed),
+        out,
+        report,
+        f"{len(trust_scores):,} rows",
+    )
 
 
 def _gathered(paths: Sequence[Path], by: str, dataset: str, level: str, cluster: str) -> TrustScores:

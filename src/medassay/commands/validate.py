@@ -140,15 +140,20 @@ def figure_rows(study: Validation) -> list[dict[str, str | float | int | None]]:
     from medassay.study import COEFFICIENTS, Estimate
 
     rows: list[dict[str, str | float | int | None]] = []
-    for one in study.agreements:
-        record: dict[str, str | float | int | None] = {"metric": one.metric, "human": one.human}
-        record |= {"expected_sign": one.expected, "n": one.n, "missing": one.missing, "clusters": one.clusters}
-        for level, found in (("", one.item), ("within.", one.within), ("system.", one.system)):
+    for agreement in study.agreements:
+        record: dict[str, str | float | int | None] = {"metric": agreement.metric, "human": agreement.human}
+        record |= {
+            "expected_sign": agreement.expected,
+            "n": agreement.n,
+            "missing": agreement.missing,
+            "clusters": agreement.clusters,
+        }
+        for level, estimates in (("", agreement.item), ("within.", agreement.within), ("system.", agreement.system)):
             for name in COEFFICIENTS:
-                c = found.get(name, Estimate(math.nan))
-                record |= {f"{level}{name}": c.value if c.known else None, f"{level}{name}.p": c.p}
+                estimate = estimates.get(name, Estimate(math.nan))
+                record |= {f"{level}{name}": estimate.value if estimate.known else None, f"{level}{name}.p": estimate.p}
                 if level != "system.":
-                    record |= {f"{level}{name}.low": c.low, f"{level}{name}.high": c.high}
-        record |= {"r2": one.r2, "rmse": one.rmse, "items": one.items, "systems": one.systems}
-        rows.append({**record, "not_assessed": one.reason})
+                    record |= {f"{level}{name}.low": estimate.low, f"{level}{name}.high": estimate.high}
+        record |= {"r2": agreement.r2, "rmse": agreement.rmse, "items": agreement.items, "systems": agreement.systems}
+        rows.append({**record, "not_assessed": agreement.reason})
     return rows

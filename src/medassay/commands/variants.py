@@ -25,9 +25,9 @@ def score_groups(groups: Sequence[Sequence[Case]], metrics: Sequence[Metric]) ->
     cases = [case for group in groups for case in group]
     rows = [Row(number, replace(case, row=number)) for number, case in enumerate(cases, 1)]
     scores: dict[str, list[list[Score]]] = {metric.name: [[] for _ in groups] for metric in metrics}
-    scored = (one for batch in scoring_progress(run(rows, metrics), len(rows)) for one in batch)
-    for owner, one in zip(owners, scored):
-        for name, score in one.scores.items():
+    scored = (row for batch in scoring_progress(run(rows, metrics), len(rows)) for row in batch)
+    for owner, row in zip(owners, scored):
+        for name, score in row.scores.items():
             scores[name][owner].append(score)
     return scores
 

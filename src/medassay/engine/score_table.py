@@ -64,24 +64,24 @@ class ScoreTable:
 
     def labels(self, column: str) -> Labels:
         """A column as names, in order of appearance."""
-        found = self._column(column)
-        if isinstance(found, Labels):
-            return found
-        return _labelled("" if math.isnan(value) else repr(value) for value in found.tolist())
+        values = self._column(column)
+        if isinstance(values, Labels):
+            return values
+        return _labelled("" if math.isnan(value) else repr(value) for value in values.tolist())
 
     def numbers(self, column: str) -> Floats:
         """A column as numbers, NaN where the cell is empty; an error where a cell holds anything else."""
-        found = self._column(column)
-        if not isinstance(found, Labels):
-            return found
-        values = np.full(len(found.names) + 1, np.nan)
-        for code, name in enumerate(found.names):
+        labels = self._column(column)
+        if not isinstance(labels, Labels):
+            return labels
+        values = np.full(len(labels.names) + 1, np.nan)
+        for code, name in enumerate(labels.names):
             try:
                 values[code] = _number(name)
             except ValueError:
-                row = self.rows[np.flatnonzero(found.codes == code)[0]]
+                row = self.rows[np.flatnonzero(labels.codes == code)[0]]
                 raise InputError(_not_a_number(self.name, int(row), column, name)) from None
-        out: Floats = values[found.codes]
+        out: Floats = values[labels.codes]
         return out
 
     def _column(self, column: str) -> Floats | Labels:
@@ -97,13 +97,13 @@ class ScoreTable:
         for name in (metric, whole):
             if name in self.higher_is_better:
                 return self.higher_is_better[name]
-        found = _registered(metric) or _registered(whole)
-        return found.higher_is_better if found else None
+        registered = _registered(metric) or _registered(whole)
+        return registered.higher_is_better if registered else None
 
     def corpus_level(self, metric: str) -> bool:
         """Whether the metric's aggregate is not the mean of its per-case scores, as with corpus BLEU."""
-        found = _registered(metric)
-        return found is not None and found.combine is not Metric.combine
+        registered = _registered(metric)
+        return registered is not None and registered.combine is not Metric.combine
 
 
 def _registered(name: str) -> type[Metric] | None:
@@ -201,9 +201,9 @@ def _labelled(cells: Iterable[str]) -> Labels:
     column = _ColumnBuilder(False, 0)
     for cell in cells:
         column.add(cell)
-    made = column.finish()
-    assert isinstance(made, Labels)
-    return made
+    labels = column.finish()
+    assert isinstance(labels, Labels)
+    return labels
 
 
 def _text(cell: Any) -> str:
@@ -225,9 +225,9 @@ def _number(cell: Any) -> float:
 
 
 def _not_a_number(name: str, row: int, column: str, cell: Any) -> str:
-    found = str(cell) if len(str(cell)) <= 40 else str(cell)[:39] + "…"
+    text = str(cell) if len(str(cell)) <= 40 else str(cell)[:39] + "…"
     return (
-        f"{name}, row {row}, column '{column}': expected a finite number, found '{found}'; "
+        f"{name}, row {row}, column '{column}': expected a finite number, found '{text}'; "
         "leave the cell empty where there is no score"
     )
 
@@ -252,7 +252,7 @@ def _metrics(columns: Mapping[str, Floats | Labels], declared: Set[str]) -> tupl
     )
     if named:
         return named
-    return tuple(name for name, made in columns.items() if name not in _IDENTITY and _numeric(made))
+    return tuple(name for name, values in columns.items() if name not in _IDENTITY and _numeric(values))
 
 
 def _numeric(column: Floats | Labels) -> bool:

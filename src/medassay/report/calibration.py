@@ -58,8 +58,8 @@ def risk_coverage(calibration: Mapping[str, Any]) -> str:
     parts.append(f'<polyline class="line" points="{points}"/>')
     if target is not None:
         parts.append(f'<line class="target" x1="{_LEFT}" x2="{_RIGHT}" y1="{y(target)}" y2="{y(target)}"/>')
-        said = f"chosen risk {100 * target:g} %"
-        parts.append(f'<text class="note" x="{_RIGHT}" y="{y(target) - 6}" text-anchor="end">{said}</text>')
+        caption = f"chosen risk {100 * target:g} %"
+        parts.append(f'<text class="note" x="{_RIGHT}" y="{y(target) - 6}" text-anchor="end">{caption}</text>')
     coverage, observed = calibration.get("coverage"), calibration.get("observed")
     if coverage is not None and observed is not None:
         parts.append(f'<circle class="chosen" cx="{x(coverage)}" cy="{y(observed)}" r="6"/>')
@@ -131,11 +131,11 @@ def fit_sections(fit: Fit) -> Sequence[Section]:
         }
         for b in fit.bins
     ]
-    told = ["Trust is no probability: this shows how far it may be read as one. Exact 95 % intervals."]
+    notes = ["Trust is no probability: this shows how far it may be read as one. Exact 95 % intervals."]
     figures: list[dict[str, Cell]] = [{"figure": name, "value": value} for name, value in fit.figures.items()]
     return [
         Section("curve", "Risk and coverage", facts, style=_asset("trust.css")),
         study_section(curve_table(fit)),
-        study_section(Table("reliability", "Reliability", bins, told)),
+        study_section(Table("reliability", "Reliability", bins, notes)),
         study_section(Table("figures", "Figures", figures)),
     ]

@@ -12,8 +12,8 @@ from medassay.study import FORMS, RUNGS, Card, Drop, Estimate, Stress, kinds
 
 def stress_sections(test: Stress) -> list[Section]:
     """The sections, in reading order."""
-    made = made_section(test.notes, {card.metric: card.signature for card in test.cards})
-    return [_ladder(test.cards), _drops(test.cards), _kinds(test.cards), _examples(test), made]
+    provenance = made_section(test.notes, {card.metric: card.signature for card in test.cards})
+    return [_ladder(test.cards), _drops(test.cards), _kinds(test.cards), _examples(test), provenance]
 
 
 def _rate(rate: Estimate, *, best: float = 1.0) -> str:
@@ -67,11 +67,11 @@ def _drops(cards: Sequence[Card]) -> Section:
     return Section("drops", "Drop in %", table("heat", columns, f"<tbody>{bodies}</tbody>") + note)
 
 
-def _drop(one: Drop) -> str:
-    unscored = f"<small>{one.unscored:,} unscored</small>" if one.unscored else ""
-    harmful = one.form in ("error", "reworded error", "unrelated")
-    size = min(1.0, abs(one.drop.value) / 50.0)
-    return shaded_cell(one.drop, size if harmful else -size, 1, 1, more=unscored)
+def _drop(drop: Drop) -> str:
+    unscored = f"<small>{drop.unscored:,} unscored</small>" if drop.unscored else ""
+    harmful = drop.form in ("error", "reworded error", "unrelated")
+    size = min(1.0, abs(drop.drop.value) / 50.0)
+    return shaded_cell(drop.drop, size if harmful else -size, 1, 1, more=unscored)
 
 
 def _kinds(cards: Sequence[Card]) -> Section:
@@ -94,15 +94,15 @@ def _examples(test: Stress) -> Section:
     known = kinds()
     for form in FORMS:
         seen: set[str] = set()
-        for one in test.material.originals:
-            for variant in one.variants:
+        for original in test.material.originals:
+            for variant in original.variants:
                 if variant.form != form or variant.kind in seen or form in ("copy", "unrelated"):
                     continue
                 seen.add(variant.kind)
                 what = known[variant.kind].what if variant.kind in known else variant.origin
                 rows += (
                     f'<tr><th scope="row">{escape(form)}: {escape(variant.kind)}<br><small>{escape(what)}</small></th>'
-                    f"<td>{escape(one.text[:400])}</td><td>{escape(variant.text[:400])}</td></tr>"
+                    f"<td>{escape(original.text[:400])}</td><td>{escape(variant.text[:400])}</td></tr>"
                 )
     columns = {"Change": "", "Reference": "", "Changed": ""}
     return Section("examples", "An example of each", table("plain", columns, f"<tbody>{rows}</tbody>"))

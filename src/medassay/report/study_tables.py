@@ -65,8 +65,8 @@ def study_section(study: Table) -> Section:
                 else f"<td>{escape(str(row.get(name) or '–'))}</td>"
             )
         rows += f"<tr>{cells}</tr>"
-    said = "".join(f"<li>{escape(remark)}</li>" for remark in study.notes)
-    html = table("plain snug", columns, f"<tbody>{rows}</tbody>") + f'<ul class="note notes">{said}</ul>'
+    notes = "".join(f"<li>{escape(remark)}</li>" for remark in study.notes)
+    html = table("plain snug", columns, f"<tbody>{rows}</tbody>") + f'<ul class="note notes">{notes}</ul>'
     return Section(study.name, study.title, html)
 
 

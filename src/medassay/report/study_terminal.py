@@ -44,33 +44,33 @@ def print_validation(console: Console, study: Validation) -> None:
 
 def _print_human(console: Console, study: Validation, human: str) -> None:
     ranked = study.ranked(human)
-    rank = {one.metric: i for i, one in enumerate(ranked, 1)}
-    assessed = [one for one in ranked if not one.reason]
+    rank = {agreement.metric: i for i, agreement in enumerate(ranked, 1)}
+    assessed = [agreement for agreement in ranked if not agreement.reason]
     console.print(Text(f"{shown(human)} {arrow(study.higher[human])}", style="bold"))
     if assessed:
-        names = [f"{shown(one.metric)} {arrow(study.higher[one.metric])}" for one in assessed]
+        names = [f"{shown(agreement.metric)} {arrow(study.higher[agreement.metric])}" for agreement in assessed]
         columns = [
-            Column("", [str(rank[one.metric]) for one in assessed]),
+            Column("", [str(rank[agreement.metric]) for agreement in assessed]),
             Column("metric", names, justify="left"),
         ]
         for keep, name in ((0, "pearson"), (2, "spearman"), (3, "kendall")):
-            found = [one.item[name] for one in assessed]
-            columns.append(Column(name.capitalize(), [decimals(c.value) for c in found], keep=keep))
-            columns.append(Column("95 % interval", [bounds_text(c) for c in found], keep=keep * 3 + 1))
-            columns.append(Column("p", [p_value(c.p) for c in found], keep=keep * 2 + 2))
-        beaten = [_runs(rank[name] for name in study.beaten(one.metric, human)) for one in assessed]
+            estimates = [agreement.item[name] for agreement in assessed]
+            columns.append(Column(name.capitalize(), [decimals(c.value) for c in estimates], keep=keep))
+            columns.append(Column("95 % interval", [bounds_text(c) for c in estimates], keep=keep * 3 + 1))
+            columns.append(Column("p", [p_value(c.p) for c in estimates], keep=keep * 2 + 2))
+        beaten = [_runs(rank[name] for name in study.beaten(agreement.metric, human)) for agreement in assessed]
         columns += [
-            Column("R²", [decimals(one.r2) for one in assessed], keep=5),
-            Column("RMSE", [decimals(one.rmse) for one in assessed], keep=5),
-            Column("within", [_pearson(one.within) for one in assessed], keep=3),
-            Column("systems", [_pearson(one.system) for one in assessed], keep=8),
-            Column("n", [f"{one.n:,}" for one in assessed], keep=4),
+            Column("R²", [decimals(agreement.r2) for agreement in assessed], keep=5),
+            Column("RMSE", [decimals(agreement.rmse) for agreement in assessed], keep=5),
+            Column("within", [_pearson(agreement.within) for agreement in assessed], keep=3),
+            Column("systems", [_pearson(agreement.system) for agreement in assessed], keep=8),
+            Column("n", [f"{agreement.n:,}" for agreement in assessed], keep=4),
             Column("beats", beaten, keep=1, justify="left"),
         ]
         print_table(console, columns)
-    for one in ranked:
-        if one.reason:
-            note(console, f"{shown(one.metric)}: not assessed, {shown(one.reason, 200)}.")
+    for agreement in ranked:
+        if agreement.reason:
+            note(console, f"{shown(agreement.metric)}: not assessed, {shown(agreement.reason, 200)}.")
 
 
 def _print_aggregates(console: Console, study: Validation) -> None:
@@ -80,13 +80,13 @@ def _print_aggregates(console: Console, study: Validation) -> None:
     for human in study.aggregate_of:
         values = [decimals(study.of(metric, human).item["pearson"].value) for metric, _ in ranked]
         columns.append(Column(f"r {shown(human, 24)}", values))
-    columns.append(Column("aggregate", [decimals(found.value) for _, found in ranked]))
-    columns.append(Column("95 % interval", [bounds_text(found) for _, found in ranked], keep=1))
+    columns.append(Column("aggregate", [decimals(estimate.value) for _, estimate in ranked]))
+    columns.append(Column("95 % interval", [bounds_text(estimate) for _, estimate in ranked], keep=1))
     print_table(console, columns)
 
 
-def _pearson(found: Mapping[str, Estimate]) -> str:
-    return decimals(found["pearson"].value if "pearson" in found else None)
+def _pearson(estimates: Mapping[str, Estimate]) -> str:
+    return decimals(estimates["pearson"].value if "pearson" in estimates else None)
 
 
 def _runs(ranks: Iterable[int]) -> str:
@@ -133,29 +133,29 @@ def _print_card(console: Console, card: Card) -> None:
     console.print(Text(f"{shown(card.metric)} {arrow(card.higher_is_better)}", style="bold"))
     console.print(Text(shown(card.signature, 160), style="dim"))
     drops = list(card.drops)
-    starts = [i for i, one in enumerate(drops) if i == 0 or one.form != drops[i - 1].form]
+    starts = [i for i, drop in enumerate(drops) if i == 0 or drop.form != drops[i - 1].form]
     columns = [
-        Column("change", [one.form if i in starts else "" for i, one in enumerate(drops)], justify="left"),
-        Column("kind", [shown(one.kind, 20) for one in drops], justify="left"),
-        Column("drop %", [decimals(one.drop.value, 1) for one in drops]),
-        Column("95 % interval", [bounds_text(one.drop, 1) for one in drops], keep=1),
-        Column("below copy", [decimals(one.lower, 2) for one in drops], keep=4),
-        Column("paraphrase above", [_above(card, one) for one in drops], keep=2),
-        Column("harmless above", [_won(card, one) for one in drops], keep=5),
-        Column("made", [f"{one.made:,}" for one in drops], keep=3),
-        Column("not made", [f"{one.not_made:,}" if one.not_made else "" for one in drops]),
+        Column("change", [drop.form if i in starts else "" for i, drop in enumerate(drops)], justify="left"),
+        Column("kind", [shown(drop.kind, 20) for drop in drops], justify="left"),
+        Column("drop %", [decimals(drop.drop.value, 1) for drop in drops]),
+        Column("95 % interval", [bounds_text(drop.drop, 1) for drop in drops], keep=1),
+        Column("below copy", [decimals(drop.lower, 2) for drop in drops], keep=4),
+        Column("paraphrase above", [_above(card, drop) for drop in drops], keep=2),
+        Column("harmless above", [_won(card, drop) for drop in drops], keep=5),
+        Column("made", [f"{drop.made:,}" for drop in drops], keep=3),
+        Column("not made", [f"{drop.not_made:,}" if drop.not_made else "" for drop in drops]),
     ]
-    if any(one.unscored for one in drops):
-        columns.append(Column("unscored", [f"{one.unscored:,}" for one in drops]))
+    if any(drop.unscored for drop in drops):
+        columns.append(Column("unscored", [f"{drop.unscored:,}" for drop in drops]))
     print_table(console, columns, rules=[start - 1 for start in starts[1:]])
 
 
-def _above(card: Card, one: Drop) -> str:
+def _above(card: Card, drop: Drop) -> str:
     """How often a paraphrase scores above this kind of error."""
-    if one.form not in ("error", "reworded error"):
+    if drop.form not in ("error", "reworded error"):
         return ""
-    return estimate_text(card.by_kind.get(one.kind, {}).get(f"paraphrase > {one.form}", _NO_PAIR))
+    return estimate_text(card.by_kind.get(drop.kind, {}).get(f"paraphrase > {drop.form}", _NO_PAIR))
 
 
-def _won(card: Card, one: Drop) -> str:
-    return decimals(card.win_by_kind.get(one.kind, _NO_PAIR).value) if one.form == "error" else ""
+def _won(card: Card, drop: Drop) -> str:
+    return decimals(card.win_by_kind.get(drop.kind, _NO_PAIR).value) if drop.form == "error" else ""

@@ -166,7 +166,7 @@ def note(console: Console, text: str) -> None:
 
 
 def print_summary(console: Console, aggregates: Sequence[Aggregate]) -> None:
-    """The summary table: one row a metric, or one a metric and group where there are several groups."""
+    """The summary table: one row per metric, or per metric and group where there are several groups."""
     if not aggregates:
         note(console, "Nothing to summarise.")
         return
@@ -239,7 +239,7 @@ def _level(comparison: Comparison) -> str:
 
 
 def _print_duel(console: Console, comparison: Comparison) -> None:
-    """Two systems need no matrix: one row a metric, and who is better."""
+    """Two systems need no matrix: one row per metric, and who is better."""
     first, second = comparison.systems
     pairs = comparison.pairs
     labels = [_metric_label(comparison, pair.metric) for pair in pairs]
@@ -371,7 +371,7 @@ def _needs(metric: type[Metric]) -> str:
 
 def _settings(metric: type[Metric]) -> list[str]:
     """The constructor's keywords with their defaults, those of its base class included."""
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for cls in metric.__mro__:
         if "__init__" not in vars(cls):
             continue
@@ -380,7 +380,7 @@ def _settings(metric: type[Metric]) -> list[str]:
             if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
                 continue
             default = "" if parameter.default is parameter.empty else f"={parameter.default}"
-            found.setdefault(parameter.name, parameter.name + default)
+            settings.setdefault(parameter.name, parameter.name + default)
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
             break
-    return list(found.values())
+    return list(settings.values())

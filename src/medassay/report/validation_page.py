@@ -26,10 +26,10 @@ _SCATTER = (
 
 def validation_sections(study: Validation) -> list[Section]:
     """The sections, in reading order."""
-    made = [_heat(study), _levels(study)]
+    sections = [_heat(study), _levels(study)]
     if study.rivals:
-        made.append(_rivals(study))
-    return [*made, _scatter(study), made_section(study.notes, study.signatures)]
+        sections.append(_rivals(study))
+    return [*sections, _scatter(study), made_section(study.notes, study.signatures)]
 
 
 def _heat(study: Validation) -> Section:
@@ -41,8 +41,8 @@ def _heat(study: Validation) -> Section:
     for metric in study.metrics:
         cells = "".join(_cell(study.of(metric, human), study.coefficient, best[human]) for human in study.humans)
         if aggregates:
-            one = aggregates.get(metric)
-            cells += "<td>–</td>" if one is None else shaded_cell(one, one.value)
+            estimate = aggregates.get(metric)
+            cells += "<td>–</td>" if estimate is None else shaded_cell(estimate, estimate.value)
         rows += f'<tr><th scope="row">{escape(metric)} {_arrow(study.higher[metric])}</th>{cells}</tr>'
     note = (
         f'<p class="note">{study.coefficient.capitalize()} correlation over all cases, with its 95 % interval. Blue: '
@@ -92,29 +92,29 @@ def _levels(study: Validation) -> Section:
     return Section("levels", "All coefficients", table("plain", columns, bodies) + note)
 
 
-def _level_row(one: Agreement) -> str:
-    name = f'<tr><th scope="row">{escape(one.metric)}</th><td class="num">{one.n:,}</td>'
-    if one.reason:
-        return f'{name}<td colspan="11">not assessed: {escape(one.reason)}</td></tr>'
+def _level_row(agreement: Agreement) -> str:
+    name = f'<tr><th scope="row">{escape(agreement.metric)}</th><td class="num">{agreement.n:,}</td>'
+    if agreement.reason:
+        return f'{name}<td colspan="11">not assessed: {escape(agreement.reason)}</td></tr>'
     cells = "".join(
-        f'<td class="num">{charts.number(c.value)}</td><td class="num">{chance(c.p)}</td>' for c in one.item.values()
+        f'<td class="num">{charts.number(c.value)}</td><td class="num">{chance(c.p)}</td>'
+        for c in agreement.item.values()
     )
-    within = one.within.get("pearson")
-    cells += f'<td class="num">{charts.number(one.r2)}</td><td class="num">{charts.number(one.rmse)}</td>'
-    cells += (
-        f'<td class="num">{_with_interval(within)}</td><td class="num">{one.items:,} of {one.items + one.idle:,}</td>'
-    )
-    system = one.system.get("pearson")
-    between = "–" if system is None else f"{charts.number(system.value)} (p {chance(system.p)}, {one.systems})"
+    within = agreement.within.get("pearson")
+    cells += f'<td class="num">{charts.number(agreement.r2)}</td><td class="num">{charts.number(agreement.rmse)}</td>'
+    items = f"{agreement.items:,} of {agreement.items + agreement.idle:,}"
+    cells += f'<td class="num">{_with_interval(within)}</td><td class="num">{items}</td>'
+    system = agreement.system.get("pearson")
+    between = "–" if system is None else f"{charts.number(system.value)} (p {chance(system.p)}, {agreement.systems})"
     return f'{name}{cells}<td class="num">{between}</td></tr>'
 
 
-def _with_interval(found: Estimate | None) -> str:
-    if found is None:
+def _with_interval(estimate: Estimate | None) -> str:
+    if estimate is None:
         return "–"
-    if found.low is None or found.high is None:
-        return charts.number(found.value)
-    return f"{charts.number(found.value)} ({_two(found.low)} to {_two(found.high)})"
+    if estimate.low is None or estimate.high is None:
+        return charts.number(estimate.value)
+    return f"{charts.number(estimate.value)} ({_two(estimate.low)} to {_two(estimate.high)})"
 
 
 def _rivals(study: Validation) -> Section:
@@ -122,11 +122,13 @@ def _rivals(study: Validation) -> Section:
     bodies = ""
     for human in study.humans:
         rows = ""
-        for one in study.ranked(human):
-            names = ", ".join(map(escape, study.beaten(one.metric, human))) or "none shown"
-            found = one.item.get(study.coefficient)
-            value = "–" if found is None else _two(found.value)
-            rows += f'<tr><th scope="row">{escape(one.metric)}</th><td class="num">{value}</td><td>{names}</td></tr>'
+        for agreement in study.ranked(human):
+            names = ", ".join(map(escape, study.beaten(agreement.metric, human))) or "none shown"
+            estimate = agreement.item.get(study.coefficient)
+            value = "–" if estimate is None else _two(estimate.value)
+            rows += (
+                f'<tr><th scope="row">{escape(agreement.metric)}</th><td class="num">{value}</td><td>{names}</td></tr>'
+            )
         head = f'<th scope="rowgroup" colspan="3"><b>{_head(study, human)}</b></th>'
         bodies += f'<tbody><tr class="metric">{head}</tr>{rows}</tbody>'
     columns = {"Metric": "", study.coefficient.capitalize(): "num", "Agrees better than": ""}
@@ -140,7 +142,7 @@ def _rivals(study: Validation) -> Section:
 def _scatter(study: Validation) -> Section:
     html = ""
     for human in study.humans:
-        drawn = [one.metric for one in study.ranked(human) if not one.reason][:PLOTS]
+        drawn = [agreement.metric for agreement in study.ranked(human) if not agreement.reason][:PLOTS]
         figures = "".join(_figure(study, metric, human) for metric in drawn)
         html += f'<h3>{_head(study, human)}</h3><div class="figures">{figures}</div>'
     note = (
@@ -151,11 +153,15 @@ def _scatter(study: Validation) -> Section:
 
 
 def _figure(study: Validation, metric: str, human: str) -> str:
-    one = study.of(metric, human)
-    found = one.item[study.coefficient]
-    extent = "" if found.low is None or found.high is None else f" ({_two(found.low)} to {_two(found.high)})"
-    said = f"{escape(metric)} <small>{study.coefficient} {_two(found.value)}{extent}, {one.n:,} cases</small>"
-    return f"<figure><figcaption>{said}</figcaption>{_plot(study, metric, human)}</figure>"
+    agreement = study.of(metric, human)
+    estimate = agreement.item[study.coefficient]
+    extent = (
+        "" if estimate.low is None or estimate.high is None else f" ({_two(estimate.low)} to {_two(estimate.high)})"
+    )
+    caption = (
+        f"{escape(metric)} <small>{study.coefficient} {_two(estimate.value)}{extent}, {agreement.n:,} cases</small>"
+    )
+    return f"<figure><figcaption>{caption}</figcaption>{_plot(study, metric, human)}</figure>"
 
 
 def _plot(study: Validation, metric: str, human: str) -> str:

@@ -71,7 +71,7 @@ def tail(k: int, n: int, p: float) -> float:
         for i in range(k + 1)
     ]
     top = max(logs)
-    return min(1.0, math.exp(top) * math.fsum(math.exp(one - top) for one in logs))
+    return min(1.0, math.exp(top) * math.fsum(math.exp(log - top) for log in logs))
 
 
 def upper_bound(errors: int, n: int, confidence: float = 0.95) -> float:
@@ -207,9 +207,9 @@ def auc(scores: Floats, bad: Floats) -> float:
 def reliability(scores: Floats, bad: Floats, bins: int = 10) -> list[Bin]:
     """Acceptable share by score, in bins of equal width; empty bins are left out."""
     out = []
-    place = np.clip((scores * bins).astype(int), 0, bins - 1)
+    bin_of = np.clip((scores * bins).astype(int), 0, bins - 1)
     for k in range(bins):
-        inside = place == k
+        inside = bin_of == k
         n = int(inside.sum())
         if not n:
             continue
@@ -224,5 +224,5 @@ def ece(bins: Sequence[Bin]) -> float:
 
     Trust is no probability; this says how wrong it would be to read it as one.
     """
-    total = sum(one.n for one in bins)
-    return math.fsum(one.n * abs(one.score - one.good) for one in bins) / total if total else math.nan
+    total = sum(group.n for group in bins)
+    return math.fsum(group.n * abs(group.score - group.good) for group in bins) / total if total else math.nan

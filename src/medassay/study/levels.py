@@ -90,23 +90,23 @@ def within_items(
 def between_systems(x: Floats, y: Floats, systems: Ints, seed: int) -> tuple[dict[str, Estimate], int]:
     """Correlation of the systems' means, with p over all orders of the systems (10,000 of them at most)."""
     named = systems >= 0
-    found, place = np.unique(systems[named], return_inverse=True)
-    if len(found) < 3:
-        return {}, len(found)
-    counts = np.bincount(place)
-    a, b = np.bincount(place, x[named]) / counts, np.bincount(place, y[named]) / counts
-    if len(found) <= 7:
-        orders = np.array(list(permutations(range(len(found)))))
+    distinct, index = np.unique(systems[named], return_inverse=True)
+    if len(distinct) < 3:
+        return {}, len(distinct)
+    counts = np.bincount(index)
+    a, b = np.bincount(index, x[named]) / counts, np.bincount(index, y[named]) / counts
+    if len(distinct) <= 7:
+        orders = np.array(list(permutations(range(len(distinct)))))
     else:
-        orders = np.random.default_rng(seed).permuted(np.tile(np.arange(len(found)), (10_000, 1)), axis=1)
-        orders[0] = np.arange(len(found))
+        orders = np.random.default_rng(seed).permuted(np.tile(np.arange(len(distinct)), (10_000, 1)), axis=1)
+        orders[0] = np.arange(len(distinct))
     out = {}
     for name in COEFFICIENTS:
         value = coefficient(name)(a, b)
         if np.isfinite(value):
             drawn = rowwise(name, np.broadcast_to(a, orders.shape), b[orders])
             out[name] = Estimate(value, p=float((np.abs(drawn) >= abs(value) - 1e-9).mean()))
-    return out, len(found)
+    return out, len(distinct)
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def originals_of(
         by: a column that groups the references; by default `kind`, where that is not the kind of a change.
     """
     named = {"reference": "reference", "source": "source", "candidate": "candidate", **(columns or {})}
-    found: dict[str, Original] = {}
+    originals: dict[str, Original] = {}
     problems: list[str] = []
     changes = brings_changes(records)
     for number, record in records:
@@ -93,14 +93,16 @@ def originals_of(
                 )
             problems.append(f"row {number}: column {wanted} is empty; nothing to change")
             continue
-        one = found.get(text)
-        if one is None:
-            one = found[text] = Original(_text(record, "id") or str(number), text, _text(record, named["source"]))
-            one.group = _text(record, by) or "" if by else ""
-        _take(one, record, named["candidate"] if changes else None, grouped=by is not None)
-    if not found:
+        original = originals.get(text)
+        if original is None:
+            original = originals[text] = Original(
+                _text(record, "id") or str(number), text, _text(record, named["source"])
+            )
+            original.group = _text(record, by) or "" if by else ""
+        _take(original, record, named["candidate"] if changes else None, grouped=by is not None)
+    if not originals:
         raise InputError(f"{name}: no text to change; it needs a column of references with at least one text")
-    return list(found.values()), problems
+    return list(originals.values()), problems
 
 
 def _text(record: Mapping[str, Any], column: str) -> str | None:
@@ -114,26 +116,26 @@ def _is_change(kind: str | None) -> bool:
     return kind is not None and (kind.lower().startswith("paraphrase") or kind_of(kind) in kinds())
 
 
-def _take(one: Original, record: Mapping[str, Any], candidate: str | None, *, grouped: bool) -> None:
+def _take(original: Original, record: Mapping[str, Any], candidate: str | None, *, grouped: bool) -> None:
     """What a row brings beside the reference; `candidate` names the changed text where rows are changes."""
     kind, changed = _text(record, "kind"), _text(record, candidate) if candidate else None
     if kind and changed:
         if kind.lower().startswith("paraphrase"):
-            one.variants.append(Variant("paraphrase", kind.lower(), changed, "data"))
+            original.variants.append(Variant("paraphrase", kind.lower(), changed, "data"))
         elif kind.lower() not in ("copy", "reference", "original", "unrelated"):
-            one.variants.append(_known(kind, changed, "error"))
+            original.variants.append(_known(kind, changed, "error"))
         return
     if not grouped:
-        one.group = one.group or kind or ""
+        original.group = original.group or kind or ""
     for column in record:
         text = _text(record, column)
         if column.lower().startswith("paraphrase") and text:
-            one.variants.append(Variant("paraphrase", column.lower(), text, "data"))
+            original.variants.append(Variant("paraphrase", column.lower(), text, "data"))
     # An `error` column alone may hold anything; beside paraphrases or a type it is a text with an error.
     beside = "error_type" in record or any(column.lower().startswith("paraphrase") for column in record)
     error = _text(record, "error") if beside else None
     if error:
-        one.variants.append(_known(_text(record, "error_type") or "error", error, "reworded error"))
+        original.variants.append(_known(_text(record, "error_type") or "error", error, "reworded error"))
 
 
 def _known(kind: str, text: str, form: str) -> Variant:
@@ -157,55 +159,55 @@ def make_material(originals: Sequence[Original], seed: int = 1, *, rules: bool =
     rules: make by rule what the file does not bring: harmless changes always; errors in the text itself,
         and in a paraphrase, each only where no original of the file has any of that form.
     """
-    brought = {v.form for one in originals for v in one.variants}
+    brought = {v.form for original in originals for v in original.variants}
     not_made: dict[tuple[str, str], Counter[str]] = {}
     finished = []
-    for one, other in zip(originals, _strangers(originals, seed)):
-        variants = [Variant("copy", "copy", one.text), *one.variants]
+    for original, other in zip(originals, _strangers(originals, seed)):
+        variants = [Variant("copy", "copy", original.text), *original.variants]
         if rules:
-            variants += _by_rule(one, brought, not_made, seed)
+            variants += _by_rule(original, brought, not_made, seed)
         if other is not None:
             variants.append(Variant("unrelated", "unrelated", other))
-        finished.append(Original(one.id, one.text, one.source, one.group, variants))
+        finished.append(Original(original.id, original.text, original.source, original.group, variants))
     return Material(tuple(finished), not_made, tuple(_notes(finished, brought, rules)))
 
 
 def _by_rule(
-    one: Original, brought: set[str], not_made: dict[tuple[str, str], Counter[str]], seed: int
+    original: Original, brought: set[str], not_made: dict[tuple[str, str], Counter[str]], seed: int
 ) -> list[Variant]:
-    made: list[Variant] = []
+    variants: list[Variant] = []
 
     def keep(form: str, kind: str, text: str | NotMade) -> None:
         counts = not_made.setdefault((form, kind), Counter())
         if isinstance(text, NotMade):
             counts[text.reason] += 1
         else:
-            made.append(Variant(form, kind, text))
+            variants.append(Variant(form, kind, text))
 
-    rewording = reworded(one.text)
+    rewording = reworded(original.text)
     keep("rewording", "rewording", rewording)
-    base = next((v.text for v in one.variants if v.form == "paraphrase"), rewording)
+    base = next((v.text for v in original.variants if v.form == "paraphrase"), rewording)
     for kind in kinds().values():
         if kind.harm == HARMLESS:
-            keep("harmless", kind.name, change(one.text, kind.name, seed))
+            keep("harmless", kind.name, change(original.text, kind.name, seed))
         elif kind.harm != CRITICAL:
-            keep("slip", kind.name, change(one.text, kind.name, seed))
+            keep("slip", kind.name, change(original.text, kind.name, seed))
         else:
             if "error" not in brought:
-                keep("error", kind.name, change(one.text, kind.name, seed))
+                keep("error", kind.name, change(original.text, kind.name, seed))
             if "reworded error" not in brought:
                 nothing = NotMade("no paraphrase to put the error in")
                 keep("reworded error", kind.name, change(base, kind.name, seed) if isinstance(base, str) else nothing)
-    return made
+    return variants
 
 
 def _strangers(originals: Sequence[Original], seed: int) -> list[str | None]:
     """For each original another one's text, of the same group where it has company there."""
     out: list[str | None] = [None] * len(originals)
     groups: dict[str, list[int]] = {}
-    for i, one in enumerate(originals):
-        groups.setdefault(one.group, []).append(i)
-    alone = [i for members in groups.values() if len(members) < 2 for i in members]
+    for i, original in enumerate(originals):
+        groups.setdefault(original.group, []).append(i)
+    singles = [i for members in groups.values() if len(members) < 2 for i in members]
     random = np.random.default_rng(seed)
     for members in groups.values():
         if len(members) > 1:
@@ -213,7 +215,7 @@ def _strangers(originals: Sequence[Original], seed: int) -> list[str | None]:
             # A round through the shuffled group: everyone gets someone else.
             for i, other in zip(order, np.roll(order, 1)):
                 out[int(i)] = originals[int(other)].text
-    for i in alone:
+    for i in singles:
         others = [j for j in range(len(originals)) if j != i]
         out[i] = originals[int(random.choice(others))].text if others else None
     return out
@@ -262,13 +264,13 @@ def vary_cases(cases: Iterable[Case], seed: int) -> tuple[list[Varied], Counter[
 def vary_originals(originals: Iterable[Original]) -> list[Varied]:
     """Originals as controls, with the paraphrases and contradictions that their records bring."""
     varied: list[Varied] = []
-    for one in originals:
-        control = Case(one.id, one.text, (one.text,))
+    for original in originals:
+        control = Case(original.id, original.text, (original.text,))
         variants = [(CONTROL, control)]
-        for k, variant in enumerate(one.variants):
+        for k, variant in enumerate(original.variants):
             kind = PARAPHRASE if variant.form == PARAPHRASE else LOGIC if variant.kind == "contradiction" else None
             if kind is not None:
-                variants.append((kind, replace(control, id=f"{one.id}#{k}", candidate=variant.text)))
+                variants.append((kind, replace(control, id=f"{original.id}#{k}", candidate=variant.text)))
         if len(variants) > 1:
             varied.append(variants)
     return varied

@@ -73,19 +73,19 @@ def ratio(sums: Floats, resamples: int, seed: int) -> Estimate:
     above, below = (float(total) for total in sums.reshape(-1, 2).sum(axis=0))
     if not below:
         return Estimate(math.nan)
-    found = Estimate(above / below)
+    estimate = Estimate(above / below)
     if len(sums) < 2 or not resamples:
-        return found
+        return estimate
     drawn = bootstrap_sums(sums, resamples, seed)
     with np.errstate(invalid="ignore", divide="ignore"):
         low, high = interval(drawn[:, 0] / drawn[:, 1])
-    return replace(found, low=low, high=high)
+    return replace(estimate, low=low, high=high)
 
 
 def cluster_sums(clusters: Ints, *terms: Floats) -> Floats:
     """The sum of each term by cluster: [cases] in, [clusters, terms] out, in the order of the cluster numbers."""
-    _, place = np.unique(clusters, return_inverse=True)
-    return np.stack([np.bincount(place, term) for term in terms], axis=1)
+    _, index = np.unique(clusters, return_inverse=True)
+    return np.stack([np.bincount(index, term) for term in terms], axis=1)
 
 
 def own_clusters(codes: Ints) -> Ints:
@@ -147,6 +147,6 @@ def merged(clusters: Ints, seed: int) -> Ints:
     count = int(clusters.max()) + 1 if len(clusters) else 0
     if count <= MOST_CLUSTERS:
         return clusters
-    place = np.random.default_rng(seed).permutation(count) % MOST_CLUSTERS
-    out: Ints = place[clusters].astype(np.int64)
+    group = np.random.default_rng(seed).permutation(count) % MOST_CLUSTERS
+    out: Ints = group[clusters].astype(np.int64)
     return out

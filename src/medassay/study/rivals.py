@@ -106,9 +106,9 @@ def _p_values(tested: Sequence[tuple[Rival, Floats]], flips: int, seed: int) -> 
         shapes.setdefault(len(sums), []).append(i)
     for members in shapes.values():
         for start in range(0, len(members), _TOGETHER):
-            some = members[start : start + _TOGETHER]
-            flipped = sign_flip_sums(np.concatenate([tested[i][1][:, :3] for i in some], axis=1), flips, seed)
-            for k, i in enumerate(some):
+            batch = members[start : start + _TOGETHER]
+            flipped = sign_flip_sums(np.concatenate([tested[i][1][:, :3] for i in batch], axis=1), flips, seed)
+            for k, i in enumerate(batch):
                 rival, sums = tested[i]
                 drawn = np.abs(_differences(flipped[:, 3 * k : 3 * k + 3], sums[:, 3:].sum(axis=0)))
                 reached = int((drawn >= abs(rival.difference) - 1e-12).sum())
@@ -120,10 +120,10 @@ def _differences(flipped: Floats, fixed: Floats) -> Floats:
     """r(first, h) − r(second, h) on every flip; h has mean 0 and standard deviation 1."""
     d, sd, dh = flipped.T
     s, squares, sh, n = fixed
-    found = []
+    correlations = []
     for sign in (1.0, -1.0):
         total = s + sign * d
         variance = np.maximum(squares + sign * 2 * sd - total**2 / n, 1e-300)
-        found.append((sh + sign * dh) / np.sqrt(variance * n))
-    out: Floats = found[0] - found[1]
+        correlations.append((sh + sign * dh) / np.sqrt(variance * n))
+    out: Floats = correlations[0] - correlations[1]
     return out

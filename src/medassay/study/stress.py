@@ -114,7 +114,7 @@ class _Values:
 
     def __init__(self, metric: Metric, material: Material, scores: Values) -> None:
         sign = 1.0 if metric.higher_is_better else -1.0
-        self.variants: list[list[Variant]] = [list(one.variants) for one in material.originals]
+        self.variants: list[list[Variant]] = [list(original.variants) for original in material.originals]
         values = [sign * row for row in scores]
         low, high = metric.bounds
         self.span = high - low if low is not None and high is not None else None
@@ -124,17 +124,17 @@ class _Values:
 
         self.by_form: list[dict[tuple[str, str | None], list[float]]] = []
         for row, numbers in zip(self.variants, values):
-            found: dict[tuple[str, str | None], list[float]] = {}
+            grouped: dict[tuple[str, str | None], list[float]] = {}
             for variant, value in zip(row, numbers.tolist()):
                 if np.isfinite(value):
-                    found.setdefault((variant.form, None), []).append(value)
-                    found.setdefault((variant.form, variant.kind), []).append(value)
-            self.by_form.append(found)
+                    grouped.setdefault((variant.form, None), []).append(value)
+                    grouped.setdefault((variant.form, variant.kind), []).append(value)
+            self.by_form.append(grouped)
 
     def of(self, original: int, forms: Iterable[str], kind: str | None = None) -> Floats:
         """The numbers of one original's variants of these forms (and this kind), unscored ones left out."""
-        found = self.by_form[original]
-        return np.array([value for form in forms for value in found.get((form, kind), ())])
+        grouped = self.by_form[original]
+        return np.array([value for form in forms for value in grouped.get((form, kind), ())])
 
     def rate(
         self, better: Sequence[str], worse: Sequence[str], kind: str | None, resamples: int, seed: int
@@ -155,10 +155,12 @@ def _rate(sums: Floats, resamples: int, seed: int) -> Estimate:
 
 def _card(metric: Metric, material: Material, scores: Values, resamples: int, seed: int) -> Card:
     values = _Values(metric, material, scores)
-    forms = {v.form for one in material.originals for v in one.variants}
+    forms = {v.form for original in material.originals for v in original.variants}
     paraphrase = ("paraphrase",) if "paraphrase" in forms else ("rewording",)
     harmless, errors = ("harmless", *paraphrase), ("error", "reworded error")
-    kinds = list(dict.fromkeys(v.kind for one in material.originals for v in one.variants if v.form in errors))
+    kinds = list(
+        dict.fromkeys(v.kind for original in material.originals for v in original.variants if v.form in errors)
+    )
 
     return Card(
         metric=metric.name,
@@ -186,12 +188,12 @@ def _rungs(
 
 
 def _ladder(values: _Values, paraphrase: Sequence[str], resamples: int, seed: int) -> dict[str, Estimate]:
-    found = {
+    rungs = {
         "copy ≥ paraphrase": _not_above(values, ("copy",), paraphrase, resamples, seed),
         **_rungs(values, paraphrase, None, resamples, seed),
         "unrelated lowest": _lowest(values, resamples, seed),
     }
-    return {rung: found[rung] for rung in RUNGS}
+    return {rung: rungs[rung] for rung in RUNGS}
 
 
 def _by_group(
@@ -203,8 +205,8 @@ def _by_group(
     seed: int,
 ) -> dict[str, dict[str, Estimate]]:
     groups: dict[str, list[int]] = {}
-    for i, one in enumerate(material.originals):
-        groups.setdefault(one.group, []).append(i)
+    for i, original in enumerate(material.originals):
+        groups.setdefault(original.group, []).append(i)
     out = {}
     for group, members in groups.items() if 1 < len(groups) <= _MOST_GROUPS else ():
         part = replace(material, originals=tuple(material.originals[i] for i in members))
@@ -234,7 +236,7 @@ def _lowest(values: _Values, resamples: int, seed: int) -> Estimate:
 
 def _drops(values: _Values, material: Material, resamples: int, seed: int) -> list[Drop]:
     """One line per form and kind, in the order of the forms; a kind that was never made still has its line."""
-    seen = {(v.form, v.kind) for one in material.originals for v in one.variants} | set(material.not_made)
+    seen = {(v.form, v.kind) for original in material.originals for v in original.variants} | set(material.not_made)
     out = []
     for form, kind in sorted(seen - {("copy", "copy")}, key=lambda pair: (FORMS.index(pair[0]), pair[1])):
         sums, made, unscored, fell = [], 0, 0, 0

@@ -79,10 +79,10 @@ def gather(
         given = {"system": system, "dataset": dataset, "level": level, "cluster": cluster}
         for what, column in given.items():
             default = stem if what == "dataset" else ""
-            found = cells(table, column) if column in table.columns else [default] * len(table)
+            texts = cells(table, column) if column in table.columns else [default] * len(table)
             if what == "cluster":
-                found = [f"{stem}\0{one or i}" for i, one in enumerate(found)]
-            names[what] += [one or default for one in found] if what != "cluster" else found
+                texts = [f"{stem}\0{text or i}" for i, text in enumerate(texts)]
+            names[what] += [text or default for text in texts] if what != "cluster" else texts
     if all(np.isnan(np.concatenate(values[name])).all() for name in COLUMNS):
         listed = ", ".join(stem for stem, _ in tables)
         raise InputError(
@@ -123,7 +123,7 @@ def benchmark(scores: TrustScores, *, resamples: int = 1000, seed: int = 1) -> T
     keys = list(dict.fromkeys(zip(scores.dataset, scores.level, scores.system)))
     rows: list[dict[str, Cell]] = []
     for key in sorted(keys):
-        mine = np.array([one == key for one in zip(scores.dataset, scores.level, scores.system)])
+        mine = np.array([row_key == key for row_key in zip(scores.dataset, scores.level, scores.system)])
         record: dict[str, Cell] = {"data set": key[0], "level": key[1] or "–", "model": key[2] or "–"}
         for name in COLUMNS:
             record[name] = _mean(scores.values[name][mine], scores.clusters[mine], resamples, seed)
@@ -163,14 +163,14 @@ def gap(scores: TrustScores, public: str, private: str, *, resamples: int = 1000
 
 def _difference(sides: Sequence[tuple[Floats, Ints]], resamples: int, seed: int) -> dict[str, Cell]:
     means = [float(values.mean()) for values, _ in sides]
-    found = Estimate(means[0] - means[1])
+    estimate = Estimate(means[0] - means[1])
     summed = [_sums_and_counts(*side) for side in sides]
-    if resamples and min(len(one) for one in summed) > 1:
-        drawn = [bootstrap_sums(one, resamples, seed + i) for i, one in enumerate(summed)]
-        first, second = (one[:, 0] / one[:, 1] for one in drawn)
-        found = Estimate(means[0] - means[1], *interval(first - second))
+    if resamples and min(len(sums) for sums in summed) > 1:
+        drawn = [bootstrap_sums(sums, resamples, seed + i) for i, sums in enumerate(summed)]
+        first, second = (sums[:, 0] / sums[:, 1] for sums in drawn)
+        estimate = Estimate(means[0] - means[1], *interval(first - second))
     counts = {"n public": len(sides[0][0]), "n private": len(sides[1][0])}
-    return {"public": means[0], "private": means[1], "gap": found, **counts}
+    return {"public": means[0], "private": means[1], "gap": estimate, **counts}
 
 
 def ablation(
@@ -195,15 +195,15 @@ def ablation(
     base = spearman(trust_of(dimensions, weights), people)
     for way in sorted(ways, key=lambda way: (way != "all three", "alone" in way)):
         values = trust_of(dimensions, ways[way])
-        found = spearman(values, people)
+        correlation = spearman(values, people)
         if resamples:
             count = int(clusters.max()) + 1
-            made = bootstrap(values, people, clusters.astype(np.int64), count, resamples, seed, ["spearman"])
-            drawn[way] = made["spearman"]
+            resampled = bootstrap(values, people, clusters.astype(np.int64), count, resamples, seed, ["spearman"])
+            drawn[way] = resampled["spearman"]
         low, high = interval(drawn[way]) if resamples else (None, None)
-        record: dict[str, Cell] = {"trust": way, "Spearman": Estimate(found, low, high)}
-        if way != "all three" and np.isfinite(found) and base:
-            change = Estimate(100 * (found - base) / abs(base))
+        record: dict[str, Cell] = {"trust": way, "Spearman": Estimate(correlation, low, high)}
+        if way != "all three" and np.isfinite(correlation) and base:
+            change = Estimate(100 * (correlation - base) / abs(base))
             if resamples:
                 with np.errstate(invalid="ignore", divide="ignore"):
                     relative = 100 * (drawn[way] - drawn["all three"]) / abs(drawn["all three"])
@@ -308,5 +308,5 @@ def _auc(kind: str, values: Floats, kinds: np.ndarray) -> float | None:
     """How well a score tells the variants from harmless texts; None where one side has no number."""
     harmless = PARAPHRASE if (kinds == PARAPHRASE).any() and kind != PARAPHRASE else CONTROL
     chosen = ((kinds == kind) | (kinds == harmless)) & np.isfinite(values)
-    found = auc(values[chosen], (kinds[chosen] == kind).astype(float))
-    return None if math.isnan(found) else found
+    area = auc(values[chosen], (kinds[chosen] == kind).astype(float))
+    return None if math.isnan(area) else area

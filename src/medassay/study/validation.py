@@ -69,8 +69,8 @@ class Agreement:
 
     def strength(self, name: str) -> float:
         """A coefficient over all cases, turned so that 1 is perfect agreement; −2 where there is none."""
-        found = self.item.get(name, _NONE)
-        return found.value * self.expected if found.known else -2.0
+        estimate = self.item.get(name, _NONE)
+        return estimate.value * self.expected if estimate.known else -2.0
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,9 @@ class Validation:
 
     def ranked(self, human: str) -> list[Agreement]:
         """All metrics against one human column, the best agreement first."""
-        return sorted((self.of(m, human) for m in self.metrics), key=lambda one: -one.strength(self.coefficient))
+        return sorted(
+            (self.of(m, human) for m in self.metrics), key=lambda agreement: -agreement.strength(self.coefficient)
+        )
 
     def beaten(self, metric: str, human: str) -> list[str]:
         """The metrics that this one is shown to agree better than."""
@@ -160,8 +162,8 @@ def validate(
     for human in study.humans:
         judged = study.judged(human, above)
         for metric in study.metrics:
-            made, boot = _agreement(study, metric, human, judged, scale, resamples, seed)
-            agreements.append(made)
+            agreement, boot = _agreement(study, metric, human, judged, scale, resamples, seed)
+            agreements.append(agreement)
             boots[metric, human] = boot
     three = _three(study.humans, aggregate)
     contests = [r for human in study.humans for r in _contests(study, human, above, coefficient, seed)]
@@ -287,7 +289,7 @@ def _agreement(
     r = whole["pearson"].value
     within, items, idle = within_items(x, y, study.items[rows], study.clusters[rows], resamples, seed)
     system, systems = between_systems(x, y, study.system_of[rows], seed)
-    made = Agreement(
+    agreement = Agreement(
         **{name: getattr(base, name) for name in ("metric", "human", "expected", "n", "missing", "clusters")},
         item=whole,
         r2=r * r,
@@ -298,7 +300,7 @@ def _agreement(
         system=system,
         systems=systems,
     )
-    return made, (rows, pearson_boot)
+    return agreement, (rows, pearson_boot)
 
 
 def _not_assessed(metric: str, human: str, x: Floats, y: Floats) -> str | None:
@@ -320,8 +322,8 @@ def _three(humans: Sequence[str], aggregate: Sequence[str] | None) -> tuple[str,
                 f"'{','.join(aggregate)}'{nearest(missing[0], humans) if missing else ''}"
             )
         return tuple(aggregate)
-    found = [next((h for h in humans if word in h.lower()), None) for word in ("f1", "halluc", "omi")]
-    return tuple(h for h in found if h is not None) if all(found) else ()
+    columns = [next((h for h in humans if word in h.lower()), None) for word in ("f1", "halluc", "omi")]
+    return tuple(h for h in columns if h is not None) if all(columns) else ()
 
 
 def _aggregates(
