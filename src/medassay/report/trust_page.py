@@ -23,9 +23,9 @@ from medassay.metrics.histories import histories
 from medassay.metrics.policy import Policy
 from medassay.metrics.stability import HALVES
 from medassay.metrics.trust import ROUTE, Trust
+from medassay.report.calibration import risk_coverage
 from medassay.report.page import PageWriter, _asset
 from medassay.report.sections import Run, Section, table
-from medassay.report.trust_charts import risk_coverage
 from medassay.report.trust_terminal import policy_line
 from medassay.scores import Score
 
