@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medassay.language.assertion import TRUST, by_rule, settle
-from medassay.language.terms import read_tsv
+from medassay.language.lexicon import read_tsv
 from medassay.spans import ASSERTIONS, Link, Reading, Span
 
 _MARK = re.compile(r"<(\w+) ([^<>]*)>")

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.terms import read_tsv
+from medassay.language.lexicon import read_tsv
 from medassay.spans import Link, Reading, Span
 
 TRUST = 0.8

@@ -11,7 +11,7 @@ import re
 
 from medassay.language import knowledge
 from medassay.language.graph import Report
-from medassay.language.patterns import named_pattern
+from medassay.language.lexicon import named_pattern
 from medassay.language.quantities import quantities
 from medassay.language.staging import derived, stated
 from medassay.language.terms import words
