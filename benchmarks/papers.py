@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from medassay.api import score
 from medassay.cases import Case, read_cases
-from medassay.engine.local import score_cases
 from medassay.errors import MedassayError, ModelError, UnknownName
 from medassay.metrics.base import Metric
 from medassay.metrics.registry import load_metric
@@ -93,7 +93,7 @@ def study(path: Path, rows: Sequence[Row], humans: Sequence[str], above: float |
     if not metrics:
         return None
     _say(f"{path.name}: {', '.join(metrics)}")
-    table = table_of(score_cases(_cases(path), list(metrics.values())))
+    table = table_of(score(_cases(path), metrics=metrics.values(), evidence=False))
     scale = (0.0, 5.0) if above is not None else None
     return validate(table, humans, metrics=list(metrics), above=above, scale=scale)
 

@@ -5,7 +5,8 @@ from tests.report.sample import Given, run, sample
 
 from medassay.cases import Case
 from medassay.report.ledger import Ledger
-from medassay.scores import Result, Score
+from medassay.result import Result
+from medassay.scores import Score
 from medassay.study.significance import Comparison, compare_result
 
 

@@ -26,7 +26,7 @@ class Told(Metric):
         self.higher_is_better = higher
         self.bounds = (0.0, 1.0) if bounded else (None, None)
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         found = [self.verdict.get(case.candidate) for case in cases]
         return [Score.none("not told") if value is None else Score(value) for value in found]
 

@@ -31,7 +31,7 @@ class Length(Metric):
     needs = frozenset({"candidate"})
     bounds = (None, None)
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         return [Score(10.0 - len(case.candidate.split())) for case in cases]
 
 
@@ -127,7 +127,7 @@ def test_repeat_runs_are_told_apart_when_they_differ() -> None:
     class Moody(Length):
         count = 0
 
-        def measure(self, cases: Sequence[Case]) -> list[Score]:
+        def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
             Moody.count += 1
             return [Score(float(Moody.count)) for _ in cases]
 

@@ -8,8 +8,7 @@ from html import escape
 from rich.console import Console
 from rich.text import Text
 
-from medassay.report.page import _asset
-from medassay.report.sections import Section, table
+from medassay.report.sections import Section, asset, table
 from medassay.report.terminal import Column, note, print_table, shown
 from medassay.report.trust_charts import risk_coverage
 from medassay.report.trust_terminal import policy_line
@@ -136,7 +135,7 @@ def fit_sections(fit: Fit) -> Sequence[Section]:
     told = ["Trust is no probability: this shows how far it may be read as one. Exact 95 % intervals."]
     figures: list[dict[str, Cell]] = [{"figure": name, "value": value} for name, value in fit.figures.items()]
     return [
-        Section("curve", "Risk and coverage", facts, style=_asset("trust.css")),
+        Section("curve", "Risk and coverage", facts, style=asset("trust.css")),
         study_section(curve_table(fit)),
         study_section(Table("reliability", "Reliability", bins, told)),
         study_section(Table("figures", "Figures", figures)),

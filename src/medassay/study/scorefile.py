@@ -12,20 +12,22 @@ from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from medassay.errors import InputError, MedassayError, UnknownName, nearest
+from medassay.files import guard
 from medassay.metrics.base import Metric
 from medassay.metrics.registry import metric_class, names
 from medassay.metrics.trust import LABELS
-from medassay.outputs import guard
 from medassay.records import read_records
-from medassay.scores import Result
 from medassay.study.resampling import Floats, Ints
 
-UNSCORED = ".unscored"
+if TYPE_CHECKING:
+    from medassay.result import Result
+
+UNSCORED, FAILED = ".unscored", ".failed"
 _IDENTITY = frozenset({"id", "system", "reference_key"})
 _MISSING = frozenset({"", "na", "nan", "n/a", "null", "none"})
 """How other programs write 'no number'; each is read as unscored."""
@@ -82,7 +84,7 @@ class ScoreTable:
 
     def _column(self, column: str) -> Floats | Labels:
         if column not in self.columns:
-            shown = [name for name in self.columns if not name.endswith(UNSCORED)]
+            shown = [name for name in self.columns if not name.endswith((UNSCORED, FAILED))]
             listed = ", ".join(shown[:20]) + (" …" if len(shown) > 20 else "")
             raise UnknownName(f"{self.name}: no column '{column}'{nearest(column, shown)}. Columns found: {listed}")
         return self.columns[column]
@@ -234,7 +236,7 @@ def _unguarded(cell: str) -> str:
 
 def _is_score(column: str, record: Mapping[str, Any], declared: set[str]) -> bool:
     """Whether a column is a metric's value or part, by the meta file or by the columns beside it."""
-    if column.endswith(UNSCORED) or column in LABELS:
+    if column.endswith((UNSCORED, FAILED)) or column in LABELS:
         return False
     if column in declared or column + UNSCORED in record:
         return True

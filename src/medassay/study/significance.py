@@ -13,14 +13,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from medassay.errors import MedassayError
-from medassay.scores import Result
 from medassay.study.pairing import Pairing, pair_items
 from medassay.study.resampling import Floats, all_sign_flips, bootstrap_sums, sign_flip_sums
 from medassay.study.scorefile import ScoreTable, read_scores, table_of
+
+if TYPE_CHECKING:
+    from medassay.result import Result
 
 _TIE = 1e-12
 """Differences up to this are rounding, not a win."""

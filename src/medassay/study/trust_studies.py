@@ -227,13 +227,13 @@ def repeat(cases: Sequence[Case], load: Callable[[], Sequence[Metric]], *, runs:
     for k in range(runs):
         metrics = load()
         order = np.random.default_rng([seed, k]).permutation(len(cases)) if k else np.arange(len(cases))
-        result = score_cases([cases[i] for i in order], metrics)
+        scores = score_cases([cases[i] for i in order], metrics)
         for metric in metrics:
             values = np.full(len(cases), np.nan)
             why: list[str | None] = [None] * len(cases)
-            for place, score in zip(order.tolist(), result.scores[metric.name]):
+            for place, score in zip(order.tolist(), scores[metric.name]):
                 values[place] = np.nan if score.value is None else score.value
-                why[place] = score.unscored
+                why[place] = score.unscored or score.failed
             found.setdefault(metric.name, []).append(values)
             reasons.setdefault(metric.name, []).append(why)
     rows: list[dict[str, Cell]] = []
