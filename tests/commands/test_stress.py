@@ -6,7 +6,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from medassay.commands.stress import score_material, text_rows
 from medassay.examples import example
+from medassay.metrics.registry import load_metrics
+from medassay.study import Material, Original, Variant
 
 NOTES = example("notes.csv")
 
@@ -31,9 +36,27 @@ def test_stress_says_what_is_wrong(tmp_path: Path, medassay: Callable) -> None:
     bare.write_text("candidate\nx\n", encoding="utf-8")
     ran = medassay("stress", bare)
     assert ran.code == 2
-    assert "--map reference=COLUMN" in ran.err
+    assert "map yours, as reference=COLUMN" in ran.err
     broken = tmp_path / "broken.jsonl"
     broken.write_text('{"reference": "No tumor."}\nnot json\n', encoding="utf-8")
     ran = medassay("stress", broken, "--metrics", "rouge1", "--resamples", 10)
     assert ran.code == 1
     assert "row 2: not JSON" in ran.err
+
+
+def test_every_text_comes_with_its_score() -> None:
+    variants = [Variant("copy", "copy", "one two"), Variant("error", "negation", "one")]
+    material = Material(tuple(Original(str(i), "one two", variants=variants) for i in range(2)), {}, ())
+    metrics = load_metrics("rouge1")
+    listed = text_rows(material, score_material(material, metrics))
+    assert len(listed) == 4
+    assert listed[1] == {
+        "id": "0",
+        "form": "error",
+        "kind": "negation",
+        "origin": "rule",
+        "reference": "one two",
+        "candidate": "one",
+        "rouge1": pytest.approx(2 / 3),
+        "rouge1.unscored": None,
+    }

@@ -67,7 +67,7 @@ def new_command(
     protocol: Annotated[
         str, typer.Option(help="fact-counting, fact-categories, key-phrases or expert-scale.")
     ] = "fact-counting",
-    per_case: Annotated[int | None, typer.Option(help="Annotators a case, balanced; default: all.")] = None,
+    per_case: Annotated[int | None, typer.Option(help="Annotators per case, balanced; default: all.")] = None,
     seed: Annotated[int, typer.Option(help="Decides assignment and orders.")] = 1,
     database: Annotated[str | None, typer.Option(help="File name, or postgresql://user@host/name.")] = None,
     training: Annotated[bool, typer.Option(help="Begin with a practice task.")] = True,
@@ -237,7 +237,7 @@ def export_command(
     study: StudyFile,
     out: Out,
     what: Annotated[
-        str, typer.Option(help="texts: a row a text; annotators: a row a text and annotator; events: all changes.")
+        str, typer.Option(help="texts: a row per text; annotators: a row per text and annotator; events: all changes.")
     ] = "texts",
 ) -> None:
     """Write the results; `texts` is a case file with human scores, ready for `medassay score`."""
@@ -263,11 +263,11 @@ def export_command(
 def check_command(study: StudyFile) -> None:
     """Rebuild every task from its recorded changes and compare; exit code 2 where something differs."""
     _, store = _store(study)
-    found = store.audit()
-    for line in found:
+    problems = store.audit()
+    for line in problems:
         say(line)
-    print(f"{len(store.tasks())} tasks, {sum(1 for _ in store.history())} changes, {len(found)} problems")
-    raise typer.Exit(STOPPED if found else 0)
+    print(f"{len(store.tasks())} tasks, {sum(1 for _ in store.history())} changes, {len(problems)} problems")
+    raise typer.Exit(STOPPED if problems else 0)
 
 
 @annotate_app.command("label-studio-write")
@@ -285,7 +285,7 @@ def label_studio_read(
     export: Annotated[Path, typer.Argument(help="Label Studio's export, format JSON.")],
     out: Out,
 ) -> None:
-    """Read Label Studio's JSON export into a table of ratings, one row a text and annotator."""
+    """Read Label Studio's JSON export into a table of ratings, one row per text and annotator."""
     from medassay.human.export import per_annotator, write_rows
     from medassay.human.label_studio import read
 

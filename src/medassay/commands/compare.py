@@ -21,9 +21,10 @@ def compare(
     """Which system is better, and is the difference more than chance?"""
     from rich.console import Console
 
-    from medassay.report.terminal import print_comparison
-    from medassay.study.significance import compare_file
+    from medassay.engine.score_table import read_scores
+    from medassay.report import print_comparison
+    from medassay.study import compare as compare_systems
 
     wanted = parse_list(metrics) or None
-    comparison = compare_file(scores, by=by, item=item, metrics=wanted, resamples=resamples, seed=seed)
+    comparison = compare_systems(read_scores(scores), by, item, metrics=wanted, resamples=resamples, seed=seed)
     print_comparison(Console(), comparison)

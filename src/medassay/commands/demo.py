@@ -64,9 +64,10 @@ def run_demo(out: Path) -> None:
     """
     from rich.console import Console
 
+    from medassay.engine.score_table import read_scores
     from medassay.examples import ALL_FILES, FILES, example, load
-    from medassay.report.terminal import print_comparison
-    from medassay.study.significance import compare_file
+    from medassay.report import print_comparison
+    from medassay.study import compare
 
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -84,7 +85,7 @@ def run_demo(out: Path) -> None:
     result.save(scores)
     result.report(page, title="medassay demo")
     console.rule("[bold]alder against birch, all cases", align="left")
-    print_comparison(console, compare_file(scores, by="system"))
+    print_comparison(console, compare(read_scores(scores)))
     console.print()
     for kind in kinds:
         console.print(_preference(_of_kind(result, kind), kind), markup=False, soft_wrap=True)
@@ -104,9 +105,9 @@ def score_examples(cases: Sequence[Case]) -> Result:
     plain = score(cases, metrics=DEFAULT)
     columns: dict[str, Sequence[Score]] = {}
     for name, scores in read.scores.items():
-        made = dict(zip(reports, scores))
+        by_index = dict(zip(reports, scores))
         other = Score.none("not asked: for pathology reports only")
-        columns[name] = [made.get(i, other) for i in range(len(cases))]
+        columns[name] = [by_index.get(i, other) for i in range(len(cases))]
     return Result(cases=cases, metrics=[*read.metrics, *plain.metrics], scores={**columns, **plain.scores})
 
 
@@ -125,7 +126,7 @@ def _of_kind(result: Result, kind: str) -> Result:
 
 def _print_kind(console: Console, result: Result, kind: str) -> None:
     """The summary table of one kind of text, by system."""
-    from medassay.report.terminal import print_summary
+    from medassay.report import print_summary
 
     console.rule(f"[bold]{kind}s: {len({case.id for case in result.cases})} cases, two systems", align="left")
     print_summary(console, result.summary("system"))

@@ -149,15 +149,15 @@ class Extraction:
 
         case = row.case
         if case is None:
-            said = row.problem
+            reason = row.problem
         elif not case.candidate.strip():
-            said = f"column '{self.columns.get(self.column, self.column)}' is empty; nothing to read"
+            reason = f"column '{self.columns.get(self.column, self.column)}' is empty; nothing to read"
         else:
-            found = problem(case.candidate)
-            if found is None:
+            fault = problem(case.candidate)
+            if fault is None:
                 return case
-            said = f"column '{self.columns.get(self.column, self.column)}' {found}; it was not read"
-        self.problems.append(f"row {row.number}: {said}")
+            reason = f"column '{self.columns.get(self.column, self.column)}' {fault}; it was not read"
+        self.problems.append(f"row {row.number}: {reason}")
         if self.strict:
             raise InputError(f"{self.cases}, {self.problems[-1]}")
         return None

@@ -15,7 +15,7 @@ def metrics(name: Annotated[str | None, typer.Argument(help="A metric, for its c
     from rich.console import Console
 
     from medassay.metrics.registry import metric_class, names
-    from medassay.report.terminal import print_metric_card, print_metric_list
+    from medassay.report import print_metric_card, print_metric_list
 
     if name is not None:
         print_metric_card(Console(), name, metric_class(name))

@@ -63,7 +63,7 @@ def score(
     from medassay.engine import load_engine
     from medassay.engine.worker import RARELY
     from medassay.metrics.registry import DEFAULT, load_metrics
-    from medassay.report.terminal import print_summary
+    from medassay.report import print_summary
 
     loaded = load_metrics(metrics or ",".join(DEFAULT), models=models, references=references)
     job = FileRun(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from medassay.commands.tables import write_rows
+from medassay.commands.variants import score_groups, values_of
 from medassay.console import (
     FormatOption,
     MapOption,
@@ -20,8 +22,12 @@ from medassay.console import (
     finish,
     parse_mapping,
     say,
-    scoring_progress,
 )
+
+if TYPE_CHECKING:
+    from medassay.metrics.base import Metric
+    from medassay.scores import Score
+    from medassay.study import Material
 
 
 def stress(
@@ -44,25 +50,50 @@ def stress(
     from rich.console import Console
 
     from medassay.metrics.registry import DEFAULT, load_metrics
-    from medassay.report.study_terminal import print_stress
-    from medassay.study.material import make_material, read_originals, sample
-    from medassay.study.stress import rows
-    from medassay.study.stress import stress as run
+    from medassay.records import read_records
+    from medassay.report import print_stress, stress_sections, write_study
+    from medassay.study import make_material, originals_of, sample, sensitivity_cards
 
     check_outputs(cases, report, table=out)
     loaded = load_metrics(metrics or ",".join(DEFAULT), models=models)
-    originals, problems = read_originals(cases, parse_mapping(map_), format, by)
+    records = list(read_records(cases, format=format))
+    originals, problems = originals_of(str(cases), records, parse_mapping(map_), by)
     material = make_material(sample(originals, limit, seed), seed, rules=rules)
-    test = run(material, loaded, resamples=resamples, seed=seed, progress=scoring_progress)
+    scores = score_material(material, loaded)
+    test = sensitivity_cards(material, loaded, values_of(scores), resamples=resamples, seed=seed)
     print_stress(Console(), test)
     if out is not None:
-        write_rows(rows(test), out)
+        write_rows(text_rows(material, scores), out)
         say(f"texts and scores written to {out}")
     if report is not None:
-        from medassay.report.stress import stress_sections
-        from medassay.report.study_page import write_study
-
         facts = [f"{len(material.originals):,} references", f"metrics: {len(loaded)}"]
         write_study(report, "Sensitivity to clinical errors", facts, stress_sections(test))
         say(f"report written to {report}")
     finish(cases, problems)
+
+
+def score_material(material: Material, metrics: Sequence[Metric]) -> dict[str, list[list[Score]]]:
+    """Score every variant against its original: by metric and original, a score per variant."""
+    from medassay.cases import Case
+
+    groups = [
+        [
+            Case(f"{original.id}#{k}", variant.text, (original.text,), original.source)
+            for k, variant in enumerate(original.variants)
+        ]
+        for original in material.originals
+    ]
+    return score_groups(groups, metrics)
+
+
+def text_rows(material: Material, scores: Mapping[str, Sequence[Sequence[Score]]]) -> list[dict[str, object]]:
+    """Every text that was scored, with its scores: one flat record each."""
+    rows = []
+    for i, original in enumerate(material.originals):
+        for k, variant in enumerate(original.variants):
+            record: dict[str, object] = {"id": original.id, "form": variant.form, "kind": variant.kind}
+            record |= {"origin": variant.origin, "reference": original.text, "candidate": variant.text}
+            for name, scored in scores.items():
+                record |= {name: scored[i][k].value, f"{name}.unscored": scored[i][k].unscored}
+            rows.append(record)
+    return rows

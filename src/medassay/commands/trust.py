@@ -74,8 +74,7 @@ def trust(
     from medassay.engine.local import Local
     from medassay.metrics.subject import make_subject, read_prompts
     from medassay.metrics.trust import load_trust
-    from medassay.report.terminal import print_summary
-    from medassay.report.trust_terminal import print_routes
+    from medassay.report import print_routes, print_summary
 
     made = load_trust(weights, policy, models, mpp=mpp, budget=budget, distance=distance, seed=seed)
     limits = {"timeout": subject_timeout, "concurrency": concurrency, "calls": subject_calls}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from medassay.commands.tables import write_rows
+from medassay.commands.variants import score_groups, values_of
 from medassay.console import (
     FormatOption,
     ImagesOption,
@@ -23,15 +24,13 @@ from medassay.console import (
     finish,
     parse_mapping,
     say,
-    scoring_progress,
 )
 from medassay.errors import InputError
 
 if TYPE_CHECKING:
     from medassay.cases import Case
-    from medassay.study.resampling import Floats
-    from medassay.study.trust_studies import Scores
-    from medassay.study.trust_table import Table
+    from medassay.metrics.base import Metric
+    from medassay.study import Floats, Table, TrustScores, Varied
 
 trust_study_app = typer.Typer(
     name="trust-study",
@@ -64,15 +63,15 @@ def calibrate(
     from rich.console import Console
 
     from medassay.metrics.policy import DIMENSIONS, parse_weights
-    from medassay.report.trust_tables import fit_sections, print_fit
-    from medassay.study.trust_fit import Labelled, fit
+    from medassay.report import fit_sections, print_fit, write_study
+    from medassay.study import Labelled, fit
 
     check_outputs(scores[0], report)
-    found, people = _labelled(scores, human, cluster)
+    trust_scores, people = _labelled(scores, human, cluster)
     bad = np.where(np.isfinite(people), (people < good_at).astype(float), np.nan)
     given = parse_weights(weights) if weights else None
-    made = fit(
-        Labelled(found.dimensions, people, bad, found.clusters, found.barred),
+    fitted = fit(
+        Labelled(trust_scores.dimensions, people, bad, trust_scores.clusters, trust_scores.barred),
         name=", ".join(path.name for path in scores),
         label=f"{human} below {good_at:g} is bad",
         weights=[given[name] for name in DIMENSIONS] if given else None,
@@ -82,16 +81,14 @@ def calibrate(
         resamples=resamples,
         seed=seed,
     )
-    print_fit(Console(), made)
+    print_fit(Console(), fitted)
     try:
-        out.write_text(made.policy.to_json(), encoding="utf-8")
+        out.write_text(fitted.policy.to_json(), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from error
     say(f"policy written to {out}; use it with medassay trust … --policy {out}")
     if report is not None:
-        from medassay.report.study_page import write_study
-
-        write_study(report, "Trust policy", [f"{len(found):,} reports"], fit_sections(made))
+        write_study(report, "Trust policy", [f"{len(trust_scores):,} reports"], fit_sections(fitted))
         say(f"report written to {report}")
 
 
@@ -114,24 +111,44 @@ def sensitivity(
 ) -> None:
     """Control, visual hallucination, logic error: what does each cost, beside ROUGE, BLEU, BERTScore, HARE?"""
     from medassay.metrics.registry import load_metrics
-    from medassay.records import read_records
-    from medassay.study import trust_sensitivity as study
+    from medassay.study import sensitivity as sensitivity_table
 
     check_outputs(cases, report, table=out)
-    columns = parse_mapping(map_)
     loaded = load_metrics(f"grounding,logic,{metrics}".rstrip(","), models=models, mpp=mpp, seed=seed)
-    first = next((record for _, record in read_records(cases, format=format) if not isinstance(record, str)), {})
-    problems: Sequence[str]
-    notes: list[str] = []
-    if columns.get("candidate", "candidate") in first and "kind" not in first:
-        some, problems = _read(cases, images, columns, format, limit)
-        tested, missed = study.make_tested(some, seed)
-        notes = [f"Not made: {count:,} times {reason}." for reason, count in sorted(missed.items())]
-    else:
-        tested, problems = study.read_tested(cases, columns, format)
-        tested = tested[:limit] if limit else tested
-    table = study.sensitivity(tested, loaded, resamples=resamples, seed=seed, progress=scoring_progress, notes=notes)
-    _write(table, out, report, f"{len(tested):,} reports", problems, str(cases))
+    varied, problems, notes = _vary(cases, images, parse_mapping(map_), format, limit, seed)
+    scores = score_groups([[case for _, case in report] for report in varied], loaded)
+    table = sensitivity_table(
+        [[kind for kind, _ in report] for report in varied],
+        values_of(scores),
+        {metric.name: metric.higher_is_better for metric in loaded},
+        resamples=resamples,
+        seed=seed,
+        notes=notes,
+    )
+    _write(table, out, report, f"{len(varied):,} reports", problems, str(cases))
+
+
+def _vary(
+    path: Path, images: Path | None, columns: dict[str, str], format: str | None, limit: int, seed: int
+) -> tuple[list[Varied], list[str], list[str]]:
+    """Controls with their variants, the problems of rows, and notes on what could not be made.
+
+    A file of changed texts brings its variants; the reports of a case file are changed by rule.
+    """
+    from medassay.records import read_records
+    from medassay.study import brings_changes, originals_of, vary_cases, vary_originals
+
+    records = list(read_records(path, format=format)) if path.is_file() else []
+    first = next((record for _, record in records if not isinstance(record, str)), {})
+    if not records or (columns.get("candidate", "candidate") in first and not brings_changes(records)):
+        cases, problems = _read(path, images, columns, format, limit)
+        varied, missed = vary_cases(cases, seed)
+        return varied, problems, [f"Not made: {count:,} times {reason}." for reason, count in sorted(missed.items())]
+    originals, problems = originals_of(str(path), records, columns)
+    varied = vary_originals(originals)
+    if not varied:
+        raise InputError(f"{path}: no row brings a paraphrase or a contradiction; give reports to be changed by rule")
+    return varied[:limit] if limit else varied, problems, []
 
 
 @trust_study_app.command()
@@ -149,23 +166,49 @@ def repeat(
     seed: SeedOption = 1,
 ) -> None:
     """Is it deterministic? The same cases several times, models loaded anew, in another order."""
-    from medassay.metrics.base import Metric
     from medassay.metrics.trust import load_trust
     from medassay.models.loading import _load, model_set
-    from medassay.study.trust_studies import repeat as study
+    from medassay.study import repeat_runs
 
     check_outputs(cases, report, table=out)
-    some, problems = _read(cases, images, parse_mapping(map_), format, limit)
+    if runs < 2:
+        raise InputError(f"--runs {runs}: one run shows no variance; ask for two or more")
+    chosen, problems = _read(cases, images, parse_mapping(map_), format, limit)
 
     def load() -> list[Metric]:
         # A cache would make the second run a copy of the first.
         _load.cache_clear()
         model_set.cache_clear()
-        made = load_trust(models=models, mpp=mpp, seed=seed)
-        return [*made.members, made]
+        whole = load_trust(models=models, mpp=mpp, seed=seed)
+        return [*whole.members, whole]
 
-    table = study(some, load, runs=runs, seed=seed)
-    _write(table, out, report, f"{len(some):,} cases", problems, str(cases))
+    table = repeat_runs(*score_runs(chosen, load, runs, seed))
+    _write(table, out, report, f"{len(chosen):,} cases", problems, str(cases))
+
+
+def score_runs(
+    cases: Sequence[Case], load: Callable[[], Sequence[Metric]], runs: int, seed: int
+) -> tuple[dict[str, list[Floats]], dict[str, list[list[str | None]]]]:
+    """Score the same cases several times, from the second run on in another order.
+
+    Returns:
+        By metric and run, in the order of the cases: the numbers (NaN where unscored), and why there is none.
+    """
+    import numpy as np
+
+    from medassay.engine.local import score_cases
+
+    values: dict[str, list[Floats]] = {}
+    reasons: dict[str, list[list[str | None]]] = {}
+    for k in range(runs):
+        order = np.random.default_rng([seed, k]).permutation(len(cases)) if k else np.arange(len(cases))
+        result = score_cases([cases[i] for i in order], load())
+        back = np.argsort(order).tolist()
+        for name, shuffled in result.items():
+            scores = [shuffled[i] for i in back]
+            values.setdefault(name, []).append(np.array([np.nan if s.value is None else s.value for s in scores]))
+            reasons.setdefault(name, []).append([s.unscored or s.failed for s in scores])
+    return values, reasons
 
 
 @trust_study_app.command()
@@ -181,13 +224,13 @@ def ablation(
 ) -> None:
     """What does each dimension add to the agreement with people?"""
     from medassay.metrics.policy import DIMENSIONS, parse_weights
-    from medassay.study.trust_studies import ablation as study
+    from medassay.study import ablation as ablation_table
 
     check_outputs(scores[0], report, table=out)
-    found, people = _labelled(scores, human, cluster)
+    trust_scores, people = _labelled(scores, human, cluster)
     given = parse_weights(weights)
-    table = study(found, people, [given[name] for name in DIMENSIONS], resamples=resamples, seed=seed)
-    _write(table, out, report, f"{len(found):,} reports")
+    table = ablation_table(trust_scores, people, [given[name] for name in DIMENSIONS], resamples=resamples, seed=seed)
+    _write(table, out, report, f"{len(trust_scores):,} reports")
 
 
 @trust_study_app.command()
@@ -203,11 +246,11 @@ def benchmark(
     seed: SeedOption = 1,
 ) -> None:
     """Model × data set at patch and slide level: each dimension and trust, with intervals."""
-    from medassay.study.trust_studies import benchmark as study
+    from medassay.study import benchmark as benchmark_table
 
     check_outputs(scores[0], report, table=out)
-    found = _gathered(scores, by, dataset, level, cluster)
-    _write(study(found, resamples=resamples, seed=seed), out, report, f"{len(found):,} rows")
+    trust_scores = _gathered(scores, by, dataset, level, cluster)
+    _write(benchmark_table(trust_scores, resamples=resamples, seed=seed), out, report, f"{len(trust_scores):,} rows")
 
 
 @trust_study_app.command()
@@ -224,27 +267,32 @@ def gap(
     seed: SeedOption = 1,
 ) -> None:
     """Public minus private: how much of a model's trust stays at home?"""
-    from medassay.study.trust_studies import gap as study
+    from medassay.study import gap as gap_table
 
     check_outputs(scores[0], report, table=out)
-    found = _gathered(scores, by, dataset, "level", cluster)
-    _write(study(found, public, private, resamples=resamples, seed=seed), out, report, f"{len(found):,} rows")
+    trust_scores = _gathered(scores, by, dataset, "level", cluster)
+    _write(
+        gap_table(trust_scores, public, private, resamples=resamples, seed=seed),
+        out,
+        report,
+        f"{len(trust_scores):,} rows",
+    )
 
 
-def _gathered(paths: Sequence[Path], by: str, dataset: str, level: str, cluster: str) -> Scores:
-    from medassay.study.scorefile import read_scores
-    from medassay.study.trust_studies import gather
+def _gathered(paths: Sequence[Path], by: str, dataset: str, level: str, cluster: str) -> TrustScores:
+    from medassay.engine.score_table import read_scores
+    from medassay.study import gather
 
     tables = [(path.stem, read_scores(path)) for path in paths]
     return gather(tables, system=by, dataset=dataset, level=level, cluster=cluster)
 
 
-def _labelled(paths: Sequence[Path], human: str, cluster: str) -> tuple[Scores, Floats]:
+def _labelled(paths: Sequence[Path], human: str, cluster: str) -> tuple[TrustScores, Floats]:
     """Trust scores with the human column, NaN where a row has none."""
     import numpy as np
 
-    from medassay.study.scorefile import read_scores
-    from medassay.study.trust_studies import gather
+    from medassay.engine.score_table import read_scores
+    from medassay.study import gather
 
     tables = [(path.stem, read_scores(path)) for path in paths]
     people = np.concatenate([table.numbers(human) for _, table in tables])
@@ -276,15 +324,13 @@ def _write(
 ) -> None:
     from rich.console import Console
 
-    from medassay.report.trust_tables import print_study, study_section
+    from medassay.report import print_study, study_section, write_study
 
     print_study(Console(), table)
     if out is not None:
         write_rows(table.flat(), out)
         say(f"table written to {out}")
     if report is not None:
-        from medassay.report.study_page import write_study
-
         write_study(report, table.title, [fact], [study_section(table)])
         say(f"report written to {report}")
     finish(name, problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,7 +29,8 @@ from medassay.console import (
 from medassay.errors import InputError
 
 if TYPE_CHECKING:
-    from medassay.study.scorefile import ScoreTable
+    from medassay.engine.score_table import ScoreTable
+    from medassay.study import Validation
 
 ColumnsOption = Annotated[
     str, typer.Option(help="Comma-separated; for a scores file its columns, such as rouge1.recall.")
@@ -59,13 +61,12 @@ def validate(
     """Do the metrics agree with people? Correlations, intervals, and which metric agrees better."""
     from rich.console import Console
 
-    from medassay.report.study_terminal import print_validation
-    from medassay.report.validation import validation_sections
-    from medassay.study.validation import validate as run
+    from medassay.report import print_validation, validation_sections, write_study
+    from medassay.study import validate as correlate
 
     check_outputs(scores, report, table=out)
     table, chosen, problems = _scored(scores, metrics, models, map_, format)
-    study = run(
+    study = correlate(
         table,
         parse_list(human),
         metrics=chosen,
@@ -83,11 +84,9 @@ def validate(
     )
     print_validation(Console(), study)
     if out is not None:
-        write_rows(study.rows(), out)
+        write_rows(figure_rows(study), out)
         say(f"figures written to {out}")
     if report is not None:
-        from medassay.report.study_page import write_study
-
         facts = [f"{len(table):,} cases", f"metrics: {len(study.metrics)}", f"human columns: {len(study.humans)}"]
         write_study(report, "Agreement with people", facts, validation_sections(study))
         say(f"report written to {report}")
@@ -98,9 +97,9 @@ def _scored(
     path: Path, metrics: str, models: str, columns: str, format: str | None
 ) -> tuple[ScoreTable, list[str] | None, Sequence[str]]:
     """The scores, the columns asked for, and problems: from a scores file, or by scoring a case file."""
+    from medassay.engine.score_table import read_scores
     from medassay.metrics.registry import as_part, load_metrics, names, split
     from medassay.records import read_records
-    from medassay.study.scorefile import read_scores
 
     mapping = parse_mapping(columns)
     first = next((record for _, record in read_records(path, format=format) if not isinstance(record, str)), {})
@@ -134,3 +133,27 @@ def _ends(text: str) -> tuple[float, float] | None:
     if not ends[0] < ends[1]:
         raise InputError(f"--scale: '{text}' must name the lower end first, as in 0:5")
     return ends
+
+
+def figure_rows(study: Validation) -> list[dict[str, str | float | int | None]]:
+    """Every figure of a study: one flat record per metric and human column."""
+    from medassay.study import COEFFICIENTS, Estimate
+
+    rows: list[dict[str, str | float | int | None]] = []
+    for agreement in study.agreements:
+        record: dict[str, str | float | int | None] = {"metric": agreement.metric, "human": agreement.human}
+        record |= {
+            "expected_sign": agreement.expected,
+            "n": agreement.n,
+            "missing": agreement.missing,
+            "clusters": agreement.clusters,
+        }
+        for level, estimates in (("", agreement.item), ("within.", agreement.within), ("system.", agreement.system)):
+            for name in COEFFICIENTS:
+                estimate = estimates.get(name, Estimate(math.nan))
+                record |= {f"{level}{name}": estimate.value if estimate.known else None, f"{level}{name}.p": estimate.p}
+                if level != "system.":
+                    record |= {f"{level}{name}.low": estimate.low, f"{level}{name}.high": estimate.high}
+        record |= {"r2": agreement.r2, "rmse": agreement.rmse, "items": agreement.items, "systems": agreement.systems}
+        rows.append({**record, "not_assessed": agreement.reason})
+    return rows

@@ -113,8 +113,8 @@ def _tip(entity: Mapping[str, Any]) -> str:
     named = f"<b>{escape(concept['name'])}</b>{escape(concept['id'])}" if concept else "not linked to a concept"
     if concept and concept.get("link") not in (None, "exact"):
         named += f" ({escape(concept['link'])} match)"
-    said = escape(_CUES.get(entity["assertion"], f"stated as {entity['assertion']}"))
-    return f"{named}<br>{said}; confidence {entity['score']:.2f}"
+    assertion = escape(_CUES.get(entity["assertion"], f"stated as {entity['assertion']}"))
+    return f"{named}<br>{assertion}; confidence {entity['score']:.2f}"
 
 
 def _classes(entity: Mapping[str, Any]) -> str:

@@ -22,8 +22,8 @@ from medassay.errors import MedassayError
 from medassay.metrics.histories import histories
 from medassay.metrics.stability import HALVES
 from medassay.metrics.trust import ROUTE, Trust
+from medassay.report.calibration import risk_coverage
 from medassay.report.sections import Run, Section, asset, table
-from medassay.report.trust_charts import risk_coverage
 from medassay.report.trust_terminal import policy_line
 from medassay.scores import Score
 

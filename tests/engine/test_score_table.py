@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from medassay.cases import Case
+from medassay.engine.score_table import Labels, ScoreTable, make_table, read_scores
 from medassay.errors import InputError, MedassayError, UnknownName
 from medassay.metrics.base import Metric
 from medassay.result import Result
 from medassay.scores import Score
-from medassay.study.scorefile import Labels, read_scores, table_of
-from medassay.study.significance import compare_file, compare_result
+from medassay.study import compare
 
 
 class Errors(Metric):
@@ -30,6 +30,11 @@ class Errors(Metric):
 
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         raise AssertionError("reading never rescores")
+
+
+def table_of(result: Result) -> ScoreTable:
+    directions = {metric.name: metric.higher_is_better for metric in result.metrics}
+    return make_table("result", enumerate(result.rows(), 1), directions, result.signatures)
 
 
 @pytest.fixture
@@ -64,7 +69,7 @@ def test_every_format_comes_back_as_written(result: Result, tmp_path: Path, suff
         assert read.labels(column).names == direct.labels(column).names  # '007', '=base' survive
         np.testing.assert_array_equal(read.labels(column).codes, direct.labels(column).codes)
     assert read.labels("errors.unscored").names == ("empty candidate",)
-    assert compare_file(path, resamples=200).pairs == compare_result(result, resamples=200).pairs
+    assert compare(read, resamples=200).pairs == compare(direct, resamples=200).pairs
 
 
 def test_metrics_without_a_meta_file_are_those_with_a_reason_column(result: Result, tmp_path: Path) -> None:

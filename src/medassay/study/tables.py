@@ -1,26 +1,18 @@
-"""A table of a trust study: plain rows that a terminal, a page and a file can show alike."""
+"""A table of a study: plain rows that a terminal, a page and a file can show alike."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number with its 95 % interval; None where there is none."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
+from medassay.study.resampling import Estimate
 
 Cell = Estimate | float | int | str | None
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows by column. percent: columns in per cent. better: columns of which less, or more, is better, for notes."""
+    """Rows by column, with a title and what a reader must know. percent: columns in per cent."""
 
     name: str
     title: str
@@ -41,7 +33,8 @@ class Table:
             for column in self.columns:
                 cell = row.get(column)
                 if isinstance(cell, Estimate):
-                    record |= {column: cell.value, f"{column}.low": cell.low, f"{column}.high": cell.high}
+                    value = cell.value if cell.known else None
+                    record |= {column: value, f"{column}.low": cell.low, f"{column}.high": cell.high}
                 else:
                     record[column] = cell
             out.append(record)

@@ -1,10 +1,19 @@
-"""The risk–coverage curve as inline SVG."""
+"""A calibrated policy: in the terminal, on a page, and its risk–coverage curve as inline SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from medassay.report.sections import Section, asset
+from medassay.report.study_tables import print_study, study_section
+from medassay.report.terminal import note
+from medassay.report.trust_terminal import policy_line
+from medassay.study import Cell, Estimate, Fit, Table
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 600.0, 16.0, 268.0
 _TOPS = (0.04, 0.08, 0.12, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -48,8 +57,8 @@ def risk_coverage(calibration: Mapping[str, Any]) -> str:
     parts.append(f'<polyline class="line" points="{points}"/>')
     if target is not None:
         parts.append(f'<line class="target" x1="{_LEFT}" x2="{_RIGHT}" y1="{y(target)}" y2="{y(target)}"/>')
-        said = f"chosen risk {100 * target:g} %"
-        parts.append(f'<text class="note" x="{_RIGHT}" y="{y(target) - 6}" text-anchor="end">{said}</text>')
+        caption = f"chosen risk {100 * target:g} %"
+        parts.append(f'<text class="note" x="{_RIGHT}" y="{y(target) - 6}" text-anchor="end">{caption}</text>')
     coverage, observed = calibration.get("coverage"), calibration.get("observed")
     if coverage is not None and observed is not None:
         parts.append(f'<circle class="chosen" cx="{x(coverage)}" cy="{y(observed)}" r="6"/>')
@@ -67,3 +76,65 @@ def risk_coverage(calibration: Mapping[str, Any]) -> str:
         "them that people called unacceptable. Band: 95 % bootstrap interval. Dot: the threshold of this policy.</p>"
     )
     return f'<svg class="curve" viewBox="0 0 620 312" role="img" aria-label="{label}">{"".join(parts)}</svg>{note}'
+
+
+def print_fit(console: Console, fit: Fit) -> None:
+    """The policy that came out, what supports it, and the curve as a table."""
+    policy = fit.policy
+    console.print(Text("Policy", style="bold"))
+    console.print(Text(policy_line(policy)), soft_wrap=True)
+    weights = ", ".join(f"{name} {weight:g}" for name, weight in policy.weights.items())
+    basis = policy.calibration
+    console.print(Text(f"Weights: {weights} ({basis['weights_from']})."), soft_wrap=True)
+    if "bound" in basis:
+        console.print(
+            Text(
+                f"What deploys: {100 * basis['coverage']:.1f} % of the reports, observed risk "
+                f"{100 * basis['observed']:.1f} %, at most {100 * basis['bound']:.1f} % with "
+                f"{100 * basis['confidence']:g} % confidence."
+            ),
+            soft_wrap=True,
+        )
+    print_study(console, curve_table(fit))
+    for name, value in fit.figures.items():
+        note(console, f"{name}: {value:.3f}")
+
+
+def curve_table(fit: Fit, most: int = 12) -> Table:
+    """The risk–coverage curve in a dozen rows."""
+    step = max(1, len(fit.points) // most)
+    rows: list[dict[str, Cell]] = [
+        {
+            "trust from": p.threshold,
+            "coverage %": 100 * p.coverage,
+            "risk %": Estimate(p.risk, p.low, p.high).scaled(100.0),
+            "bad": p.errors,
+            "n": p.n,
+        }
+        for p in [*fit.points[::step], *fit.points[-1:]]
+    ]
+    rows = rows[:-1] if len(rows) > 1 and rows[-1] == rows[-2] else rows
+    notes = ["Risk: share of bad reports among those at or above the threshold; 95 % bootstrap intervals.", *fit.notes]
+    return Table("thresholds", "Thresholds", rows, notes, frozenset({"coverage %", "risk %"}))
+
+
+def fit_sections(fit: Fit) -> Sequence[Section]:
+    """The page of a calibration."""
+    facts = f"<p>{escape(policy_line(fit.policy))}</p>{risk_coverage(fit.policy.calibration)}"
+    bins: list[dict[str, Cell]] = [
+        {
+            "trust": f"{b.low:.1f} to {b.high:.1f}",
+            "mean trust": b.score,
+            "acceptable": Estimate(b.good, b.good_low, b.good_high),
+            "n": b.n,
+        }
+        for b in fit.bins
+    ]
+    notes = ["Trust is no probability: this shows how far it may be read as one. Exact 95 % intervals."]
+    figures: list[dict[str, Cell]] = [{"figure": name, "value": value} for name, value in fit.figures.items()]
+    return [
+        Section("curve", "Risk and coverage", facts, style=asset("trust.css")),
+        study_section(curve_table(fit)),
+        study_section(Table("reliability", "Reliability", bins, notes)),
+        study_section(Table("figures", "Figures", figures)),
+    ]

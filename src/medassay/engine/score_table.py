@@ -1,4 +1,4 @@
-"""Scores back from a file: ours (as `outputs` writes them) or anyone's with numeric columns.
+"""A table of scores: read from a scores file, ours or anyone's with numeric columns, or made from records.
 
 A `ScoreTable` holds the columns as arrays. Metrics are known from `<file>.meta.json` where it lies
 beside the file, else from the `<metric>.unscored` columns, else every numeric column is one.
@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from medassay.errors import InputError, MedassayError, UnknownName, nearest
 from medassay.files import guard
@@ -22,12 +23,13 @@ from medassay.metrics.base import Metric
 from medassay.metrics.registry import metric_class, names
 from medassay.metrics.trust import LABELS
 from medassay.records import read_records
-from medassay.study.resampling import Floats, Ints
 
-if TYPE_CHECKING:
-    from medassay.result import Result
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
-UNSCORED, FAILED = ".unscored", ".failed"
+UNSCORED = ".unscored"
+_REASONS = (UNSCORED, ".failed")
+"""Columns that say why there is no number."""
 _IDENTITY = frozenset({"id", "system", "reference_key"})
 _MISSING = frozenset({"", "na", "nan", "n/a", "null", "none"})
 """How other programs write 'no number'; each is read as unscored."""
@@ -43,7 +45,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """A scores file in memory.
+    """Scores in memory, a row per case.
 
     name: the file, for messages; rows: each record's number in it.
     metrics: the columns that are scores, in file order.
@@ -62,29 +64,29 @@ class ScoreTable:
 
     def labels(self, column: str) -> Labels:
         """A column as names, in order of appearance."""
-        found = self._column(column)
-        if isinstance(found, Labels):
-            return found
-        return _labelled("" if math.isnan(value) else repr(value) for value in found.tolist())
+        values = self._column(column)
+        if isinstance(values, Labels):
+            return values
+        return _labelled("" if math.isnan(value) else repr(value) for value in values.tolist())
 
     def numbers(self, column: str) -> Floats:
         """A column as numbers, NaN where the cell is empty; an error where a cell holds anything else."""
-        found = self._column(column)
-        if not isinstance(found, Labels):
-            return found
-        values = np.full(len(found.names) + 1, np.nan)
-        for code, name in enumerate(found.names):
+        labels = self._column(column)
+        if not isinstance(labels, Labels):
+            return labels
+        values = np.full(len(labels.names) + 1, np.nan)
+        for code, name in enumerate(labels.names):
             try:
                 values[code] = _number(name)
             except ValueError:
-                row = self.rows[np.flatnonzero(found.codes == code)[0]]
+                row = self.rows[np.flatnonzero(labels.codes == code)[0]]
                 raise InputError(_not_a_number(self.name, int(row), column, name)) from None
-        out: Floats = values[found.codes]
+        out: Floats = values[labels.codes]
         return out
 
     def _column(self, column: str) -> Floats | Labels:
         if column not in self.columns:
-            shown = [name for name in self.columns if not name.endswith((UNSCORED, FAILED))]
+            shown = [name for name in self.columns if not name.endswith(_REASONS)]
             listed = ", ".join(shown[:20]) + (" …" if len(shown) > 20 else "")
             raise UnknownName(f"{self.name}: no column '{column}'{nearest(column, shown)}. Columns found: {listed}")
         return self.columns[column]
@@ -95,13 +97,13 @@ class ScoreTable:
         for name in (metric, whole):
             if name in self.higher_is_better:
                 return self.higher_is_better[name]
-        found = _registered(metric) or _registered(whole)
-        return found.higher_is_better if found else None
+        registered = _registered(metric) or _registered(whole)
+        return registered.higher_is_better if registered else None
 
     def corpus_level(self, metric: str) -> bool:
         """Whether the metric's aggregate is not the mean of its per-case scores, as with corpus BLEU."""
-        found = _registered(metric)
-        return found is not None and found.combine is not Metric.combine
+        registered = _registered(metric)
+        return registered is not None and registered.combine is not Metric.combine
 
 
 def _registered(name: str) -> type[Metric] | None:
@@ -118,61 +120,61 @@ def _registered(name: str) -> type[Metric] | None:
 def read_scores(path: str | Path, *, format: str | None = None) -> ScoreTable:
     """Read a scores file (.csv, .tsv, .jsonl or .parquet) whole."""
     meta = _read_meta(Path(path))
-    declared = set(meta.get("signatures", {}))
     # Our CSV puts a quote before cells that a spreadsheet would run; undo it only where we know it is ours.
     ours = bool(meta) and (format or Path(path).suffix.lower().lstrip(".")) in ("csv", "tsv")
-    growing: dict[str, _Growing] = {}
+
+    def records() -> Iterator[tuple[int, Mapping[str, Any]]]:
+        for number, record in read_records(path, format=format):
+            if isinstance(record, str):
+                raise InputError(f"{path}, row {number}: {record}")
+            yield number, {column: _unguarded(cell) for column, cell in record.items()} if ours else record
+
+    return make_table(str(path), records(), meta.get("higher_is_better", {}), meta.get("signatures", {}))
+
+
+def make_table(
+    name: str,
+    records: Iterable[tuple[int, Mapping[str, Any]]],
+    higher_is_better: Mapping[str, bool] | None = None,
+    signatures: Mapping[str, str] | None = None,
+) -> ScoreTable:
+    """A table from flat records, each with its row number.
+
+    Args:
+        name: what the records are of, for messages.
+        records: row number and cells by column; a record may lack columns that others have.
+        higher_is_better: direction by metric; its keys, like those of `signatures`, are metrics for certain.
+        signatures: what made the numbers, by metric.
+    """
+    declared = {*(higher_is_better or ()), *(signatures or ())}
+    builders: dict[str, _ColumnBuilder] = {}
     rows: array[int] = array("q")
-    for number, record in read_records(path, format=format):
-        if isinstance(record, str):
-            raise InputError(f"{path}, row {number}: {record}")
+    for number, record in records:
         for column, cell in record.items():
-            if column not in growing:
-                growing[column] = _Growing(_is_score(column, record, declared), len(rows))
+            if column not in builders:
+                builders[column] = _ColumnBuilder(_is_score(column, record, declared), len(rows))
             try:
-                growing[column].add(_unguarded(cell) if ours and isinstance(cell, str) else cell)
+                builders[column].add(cell)
             except ValueError:
-                raise InputError(_not_a_number(str(path), number, column, cell)) from None
+                raise InputError(_not_a_number(name, number, column, cell)) from None
         rows.append(number)
-        if len(growing) > len(record):
-            for column in growing.keys() - record.keys():
-                growing[column].add(None)
+        if len(builders) > len(record):
+            for column in builders.keys() - record.keys():
+                builders[column].add(None)
     if not rows:
-        raise InputError(f"{path}: no rows; it needs a header and at least one row of scores")
-    columns = {column: made.finish() for column, made in growing.items()}
+        raise InputError(f"{name}: no rows; it needs a header and at least one row of scores")
+    columns = {column: builder.finish() for column, builder in builders.items()}
     return ScoreTable(
-        name=str(path),
+        name=name,
         rows=np.array(rows, dtype=np.int64),
         columns=columns,
         metrics=_metrics(columns, declared),
-        higher_is_better=meta.get("higher_is_better", {}),
-        signatures=meta.get("signatures", {}),
+        higher_is_better=higher_is_better or {},
+        signatures=signatures or {},
     )
 
 
-def table_of(result: Result) -> ScoreTable:
-    """A finished result as a table, without a file in between."""
-    growing: dict[str, _Growing] = {}
-    declared = {metric.name for metric in result.metrics}
-    rows = result.rows()
-    for i, record in enumerate(rows):
-        for column, cell in record.items():
-            if column not in growing:
-                growing[column] = _Growing(_is_score(column, record, declared), i)
-            growing[column].add(cell)
-        for column in growing.keys() - record.keys():
-            growing[column].add(None)
-    return ScoreTable(
-        name="result",
-        rows=np.array([case.row for case in result.cases], dtype=np.int64),
-        columns={column: made.finish() for column, made in growing.items()},
-        metrics=tuple(metric.name for metric in result.metrics),
-        higher_is_better={metric.name: metric.higher_is_better for metric in result.metrics},
-        signatures=result.signatures,
-    )
-
-
-class _Growing:
+class _ColumnBuilder:
     """A column while it is read: numbers, or names each kept once."""
 
     def __init__(self, numeric: bool, missing: int) -> None:
@@ -196,12 +198,12 @@ class _Growing:
 
 
 def _labelled(cells: Iterable[str]) -> Labels:
-    column = _Growing(False, 0)
+    column = _ColumnBuilder(False, 0)
     for cell in cells:
         column.add(cell)
-    made = column.finish()
-    assert isinstance(made, Labels)
-    return made
+    labels = column.finish()
+    assert isinstance(labels, Labels)
+    return labels
 
 
 def _text(cell: Any) -> str:
@@ -223,20 +225,20 @@ def _number(cell: Any) -> float:
 
 
 def _not_a_number(name: str, row: int, column: str, cell: Any) -> str:
-    found = str(cell) if len(str(cell)) <= 40 else str(cell)[:39] + "…"
+    text = str(cell) if len(str(cell)) <= 40 else str(cell)[:39] + "…"
     return (
-        f"{name}, row {row}, column '{column}': expected a finite number, found '{found}'; "
+        f"{name}, row {row}, column '{column}': expected a finite number, found '{text}'; "
         "leave the cell empty where there is no score"
     )
 
 
-def _unguarded(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and guard(cell[1:]) == cell else cell
+def _unguarded(cell: Any) -> Any:
+    return cell[1:] if isinstance(cell, str) and cell.startswith("'") and guard(cell[1:]) == cell else cell
 
 
-def _is_score(column: str, record: Mapping[str, Any], declared: set[str]) -> bool:
+def _is_score(column: str, record: Mapping[str, Any], declared: Set[str]) -> bool:
     """Whether a column is a metric's value or part, by the meta file or by the columns beside it."""
-    if column.endswith((UNSCORED, FAILED)) or column in LABELS:
+    if column.endswith(_REASONS) or column in LABELS:
         return False
     if column in declared or column + UNSCORED in record:
         return True
@@ -244,13 +246,13 @@ def _is_score(column: str, record: Mapping[str, Any], declared: set[str]) -> boo
     return bool(whole) and (whole in declared or whole + UNSCORED in record)
 
 
-def _metrics(columns: Mapping[str, Floats | Labels], declared: set[str]) -> tuple[str, ...]:
+def _metrics(columns: Mapping[str, Floats | Labels], declared: Set[str]) -> tuple[str, ...]:
     named = tuple(
         column for column in columns if column not in LABELS and (column in declared or column + UNSCORED in columns)
     )
     if named:
         return named
-    return tuple(name for name, made in columns.items() if name not in _IDENTITY and _numeric(made))
+    return tuple(name for name, values in columns.items() if name not in _IDENTITY and _numeric(values))
 
 
 def _numeric(column: Floats | Labels) -> bool:

@@ -8,18 +8,16 @@ import numpy as np
 
 from medassay.report import charts
 from medassay.report.sections import Section, table
-from medassay.report.study_page import HEAT, shade
+from medassay.report.study_page import HEAT, made_section, minus, shaded_cell
 from medassay.report.versus import chance
-from medassay.study.levels import Coefficient, line_band
-from medassay.study.validation import Agreement, Validation
+from medassay.study import Agreement, Estimate, Validation
 
 PLOTS = 12
-"""Scatter plots a human column at most: the metrics that agree best."""
+"""Scatter plots per human column at most: the metrics that agree best."""
 
 POINTS = 3000
 """Points drawn in one plot at most, taken at even steps; figures are over all."""
 
-_BAND = 200
 _SCATTER = (
     "svg .dot { opacity: 0.45; } svg .band { fill: var(--soft); opacity: 0.18; }"
     " svg .line { stroke: var(--ink); stroke-width: 1.6; fill: none; } .scatter { width: 100%; height: auto; }"
@@ -28,29 +26,23 @@ _SCATTER = (
 
 def validation_sections(study: Validation) -> list[Section]:
     """The sections, in reading order."""
-    made = [_heat(study), _levels(study)]
+    sections = [_heat(study), _levels(study)]
     if study.rivals:
-        made.append(_rivals(study))
-    return [*made, _scatter(study), _made(study)]
-
-
-def _strength(agreement: Agreement, name: str) -> float:
-    """The correlation turned so that 1 is perfect agreement; −2 where there is none."""
-    found = agreement.item.get(name)
-    return -2.0 if found is None or not np.isfinite(found.value) else found.value * agreement.expected
+        sections.append(_rivals(study))
+    return [*sections, _scatter(study), made_section(study.notes, study.signatures)]
 
 
 def _heat(study: Validation) -> Section:
-    best = {h: max(study.metrics, key=lambda m: _strength(study.of(m, h), study.coefficient)) for h in study.humans}
-    aggregates = {one.metric: one for one in study.aggregates}
+    best = {human: study.ranked(human)[0].metric for human in study.humans}
+    aggregates = study.aggregates
     columns = {"Metric": ""} | {_head(study, human): "" for human in study.humans}
     columns |= {"Aggregate": ""} if aggregates else {}
     rows = ""
     for metric in study.metrics:
         cells = "".join(_cell(study.of(metric, human), study.coefficient, best[human]) for human in study.humans)
         if aggregates:
-            one = aggregates.get(metric)
-            cells += "<td>–</td>" if one is None else _shaded(one.value, one.value, one.low, one.high, False)
+            estimate = aggregates.get(metric)
+            cells += "<td>–</td>" if estimate is None else shaded_cell(estimate, estimate.value)
         rows += f'<tr><th scope="row">{escape(metric)} {_arrow(study.higher[metric])}</th>{cells}</tr>'
     note = (
         f'<p class="note">{study.coefficient.capitalize()} correlation over all cases, with its 95 % interval. Blue: '
@@ -75,18 +67,12 @@ def _head(study: Validation, human: str) -> str:
 def _cell(agreement: Agreement, name: str, best: str) -> str:
     if agreement.reason:
         return f'<td title="{escape(agreement.reason)}">not assessed</td>'
-    found = agreement.item[name]
-    turned = found.value * agreement.expected
-    return _shaded(found.value, turned, found.low, found.high, agreement.metric == best)
-
-
-def _shaded(value: float, turned: float, low: float | None, high: float | None, best: bool) -> str:
-    extent = "" if low is None or high is None else f"<small>{_two(low)} to {_two(high)}</small>"
-    return f'<td class="{shade(turned)}{" best" if best else ""}">{_two(value)}{extent}</td>'
+    css = "best" if agreement.metric == best else ""
+    return shaded_cell(agreement.item[name], agreement.strength(name), css=css)
 
 
 def _two(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+    return minus(f"{value:.2f}")
 
 
 def _levels(study: Validation) -> Section:
@@ -106,44 +92,43 @@ def _levels(study: Validation) -> Section:
     return Section("levels", "All coefficients", table("plain", columns, bodies) + note)
 
 
-def _level_row(one: Agreement) -> str:
-    name = f'<tr><th scope="row">{escape(one.metric)}</th><td class="num">{one.n:,}</td>'
-    if one.reason:
-        return f'{name}<td colspan="11">not assessed: {escape(one.reason)}</td></tr>'
+def _level_row(agreement: Agreement) -> str:
+    name = f'<tr><th scope="row">{escape(agreement.metric)}</th><td class="num">{agreement.n:,}</td>'
+    if agreement.reason:
+        return f'{name}<td colspan="11">not assessed: {escape(agreement.reason)}</td></tr>'
     cells = "".join(
-        f'<td class="num">{charts.number(c.value)}</td><td class="num">{chance(c.p)}</td>' for c in one.item.values()
+        f'<td class="num">{charts.number(c.value)}</td><td class="num">{chance(c.p)}</td>'
+        for c in agreement.item.values()
     )
-    within = one.within.get("pearson")
-    cells += f'<td class="num">{charts.number(one.r2)}</td><td class="num">{charts.number(one.rmse)}</td>'
-    cells += (
-        f'<td class="num">{_with_interval(within)}</td><td class="num">{one.items:,} of {one.items + one.idle:,}</td>'
-    )
-    system = one.system.get("pearson")
-    between = "–" if system is None else f"{charts.number(system.value)} (p {chance(system.p)}, {one.systems})"
+    within = agreement.within.get("pearson")
+    cells += f'<td class="num">{charts.number(agreement.r2)}</td><td class="num">{charts.number(agreement.rmse)}</td>'
+    items = f"{agreement.items:,} of {agreement.items + agreement.idle:,}"
+    cells += f'<td class="num">{_with_interval(within)}</td><td class="num">{items}</td>'
+    system = agreement.system.get("pearson")
+    between = "–" if system is None else f"{charts.number(system.value)} (p {chance(system.p)}, {agreement.systems})"
     return f'{name}{cells}<td class="num">{between}</td></tr>'
 
 
-def _with_interval(found: Coefficient | None) -> str:
-    if found is None:
+def _with_interval(estimate: Estimate | None) -> str:
+    if estimate is None:
         return "–"
-    if found.low is None or found.high is None:
-        return charts.number(found.value)
-    return f"{charts.number(found.value)} ({_two(found.low)} to {_two(found.high)})"
+    if estimate.low is None or estimate.high is None:
+        return charts.number(estimate.value)
+    return f"{charts.number(estimate.value)} ({_two(estimate.low)} to {_two(estimate.high)})"
 
 
 def _rivals(study: Validation) -> Section:
     """Which metric agrees better than which, by human column."""
     bodies = ""
     for human in study.humans:
-        pairs = [one for one in study.rivals if one.human == human]
-        ranked = sorted(study.metrics, key=lambda m: -_strength(study.of(m, human), study.coefficient))
         rows = ""
-        for metric in ranked:
-            beaten = [{r.first, r.second} - {metric} for r in pairs if r.better == metric]
-            names = ", ".join(escape(next(iter(other))) for other in beaten) or "none shown"
-            found = study.of(metric, human).item.get(study.coefficient)
-            value = "–" if found is None else _two(found.value)
-            rows += f'<tr><th scope="row">{escape(metric)}</th><td class="num">{value}</td><td>{names}</td></tr>'
+        for agreement in study.ranked(human):
+            names = ", ".join(map(escape, study.beaten(agreement.metric, human))) or "none shown"
+            estimate = agreement.item.get(study.coefficient)
+            value = "–" if estimate is None else _two(estimate.value)
+            rows += (
+                f'<tr><th scope="row">{escape(agreement.metric)}</th><td class="num">{value}</td><td>{names}</td></tr>'
+            )
         head = f'<th scope="rowgroup" colspan="3"><b>{_head(study, human)}</b></th>'
         bodies += f'<tbody><tr class="metric">{head}</tr>{rows}</tbody>'
     columns = {"Metric": "", study.coefficient.capitalize(): "num", "Agrees better than": ""}
@@ -157,20 +142,26 @@ def _rivals(study: Validation) -> Section:
 def _scatter(study: Validation) -> Section:
     html = ""
     for human in study.humans:
-        ranked = sorted(study.metrics, key=lambda m: -_strength(study.of(m, human), study.coefficient))
-        drawn = [metric for metric in ranked if not study.of(metric, human).reason][:PLOTS]
+        drawn = [agreement.metric for agreement in study.ranked(human) if not agreement.reason][:PLOTS]
         figures = "".join(_figure(study, metric, human) for metric in drawn)
         html += f'<h3>{_head(study, human)}</h3><div class="figures">{figures}</div>'
-    note = '<p class="note">One point a case, coloured by system; the line is least squares, its band a 95 % bootstrap'
-    return Section("scatter", "Scatter plots", html + note + " interval over clusters.</p>", style=_SCATTER)
+    note = (
+        '<p class="note">One point per case, coloured by system; the line is least squares, its band a 95 % '
+        "bootstrap interval over clusters.</p>"
+    )
+    return Section("scatter", "Scatter plots", html + note, style=_SCATTER)
 
 
 def _figure(study: Validation, metric: str, human: str) -> str:
-    one = study.of(metric, human)
-    found = one.item[study.coefficient]
-    extent = "" if found.low is None or found.high is None else f" ({_two(found.low)} to {_two(found.high)})"
-    said = f"{escape(metric)} <small>{study.coefficient} {_two(found.value)}{extent}, {one.n:,} cases</small>"
-    return f"<figure><figcaption>{said}</figcaption>{_plot(study, metric, human)}</figure>"
+    agreement = study.of(metric, human)
+    estimate = agreement.item[study.coefficient]
+    extent = (
+        "" if estimate.low is None or estimate.high is None else f" ({_two(estimate.low)} to {_two(estimate.high)})"
+    )
+    caption = (
+        f"{escape(metric)} <small>{study.coefficient} {_two(estimate.value)}{extent}, {agreement.n:,} cases</small>"
+    )
+    return f"<figure><figcaption>{caption}</figcaption>{_plot(study, metric, human)}</figure>"
 
 
 def _plot(study: Validation, metric: str, human: str) -> str:
@@ -185,14 +176,12 @@ def _plot(study: Validation, metric: str, human: str) -> str:
         f'cx="{across.x(x[i])}" cy="{upright.x(y[i])}" r="3"/>'
         for i in shown
     )
-    at = np.linspace(float(x[rows].min()), float(x[rows].max()), 25)
-    slope, start = np.polyfit(x[rows], y[rows], 1)
+    line = study.line(metric, human)
     band = ""
-    if len(np.unique(study.clusters[rows])) > 1:
-        low, high = line_band(x[rows], y[rows], study.clusters[rows], at, _BAND, 1)
-        edge = [*zip(at, low), *zip(at[::-1], high[::-1])]
+    if line.low is not None and line.high is not None:
+        edge = [*zip(line.x, line.low), *zip(line.x[::-1], line.high[::-1])]
         band = f'<polygon class="band" points="{" ".join(f"{across.x(a)},{upright.x(b)}" for a, b in edge)}"/>'
-    line = " ".join(f"{across.x(a)},{upright.x(start + slope * a)}" for a in at)
+    drawn = " ".join(f"{across.x(a)},{upright.x(b)}" for a, b in zip(line.x, line.y))
     axes = '<path class="axis" d="M44 12V210H400" fill="none"/>'
     for k in range(3):
         vx, vy = (axis.low + (axis.high - axis.low) * k / 2 for axis in (across, upright))
@@ -200,15 +189,5 @@ def _plot(study: Validation, metric: str, human: str) -> str:
         axes += f'<text class="note" x="40" y="{upright.x(vy) + 4}" text-anchor="end">{charts.tick_label(vy)}</text>'
     axes += f'<text class="note" x="222" y="242" text-anchor="middle">{escape(human)}</text>'
     label = escape(f"{metric} against {human}", quote=True)
-    inner = f'{axes}{band}{dots}<polyline class="line" points="{line}"/>'
+    inner = f'{axes}{band}{dots}<polyline class="line" points="{drawn}"/>'
     return f'<svg class="scatter" viewBox="0 0 420 248" role="img" aria-label="{label}">{inner}</svg>'
-
-
-def _made(study: Validation) -> Section:
-    said = "".join(f"<li>{escape(note)}</li>" for note in study.notes)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td><code>{escape(text)}</code></td></tr>'
-        for name, text in study.signatures.items()
-    )
-    signed = table("plain made", {"Metric": "", "Signature": ""}, f"<tbody>{rows}</tbody>") if rows else ""
-    return Section("made", "How it was made", f'<ul class="note notes">{said}</ul>{signed}')

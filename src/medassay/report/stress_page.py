@@ -6,24 +6,20 @@ from collections.abc import Sequence
 from html import escape
 
 from medassay.report.sections import Section, direction, table
-from medassay.report.study_page import HEAT, shade
-from medassay.study.changes import kinds
-from medassay.study.material import FORMS
-from medassay.study.stress import RUNGS, Card, Drop, Rate, Stress
+from medassay.report.study_page import HEAT, made_section, shaded_cell
+from medassay.study import FORMS, RUNGS, Card, Drop, Estimate, Stress, kinds
 
 
 def stress_sections(test: Stress) -> list[Section]:
     """The sections, in reading order."""
-    return [_ladder(test.cards), _drops(test.cards), _kinds(test.cards), _examples(test), _made(test)]
+    provenance = made_section(test.notes, {card.metric: card.signature for card in test.cards})
+    return [_ladder(test.cards), _drops(test.cards), _kinds(test.cards), _examples(test), provenance]
 
 
-def _rate(rate: Rate, *, best: float = 1.0) -> str:
+def _rate(rate: Estimate, *, best: float = 1.0) -> str:
     """A cell from orange (0.5 or worse) to blue (right in every pair)."""
-    if rate.value is None:
-        return "<td>–</td>"
     right = rate.value if best else 1.0 - rate.value
-    extent = "" if rate.low is None or rate.high is None else f"<small>{rate.low:.2f} to {rate.high:.2f}</small>"
-    return f'<td class="{shade(2 * right - 1)}" title="{rate.pairs:,} pairs">{rate.value:.3f}{extent}</td>'
+    return shaded_cell(rate, 2 * right - 1, 3, title=f"{rate.n:,} pairs")
 
 
 def _named(card: Card) -> str:
@@ -71,14 +67,11 @@ def _drops(cards: Sequence[Card]) -> Section:
     return Section("drops", "Drop in %", table("heat", columns, f"<tbody>{bodies}</tbody>") + note)
 
 
-def _drop(one: Drop) -> str:
-    if one.drop is None:
-        return "<td>–</td>"
-    extent = "" if one.low is None or one.high is None else f"<small>{one.low:.1f} to {one.high:.1f}</small>"
-    unscored = f"<small>{one.unscored:,} unscored</small>" if one.unscored else ""
-    harmful = one.form in ("error", "reworded error", "unrelated")
-    size = min(1.0, abs(one.drop) / 50.0)
-    return f'<td class="{shade(size if harmful else -size)}">{one.drop:.1f}{extent}{unscored}</td>'
+def _drop(drop: Drop) -> str:
+    unscored = f"<small>{drop.unscored:,} unscored</small>" if drop.unscored else ""
+    harmful = drop.form in ("error", "reworded error", "unrelated")
+    size = min(1.0, abs(drop.drop.value) / 50.0)
+    return shaded_cell(drop.drop, size if harmful else -size, 1, 1, more=unscored)
 
 
 def _kinds(cards: Sequence[Card]) -> Section:
@@ -101,25 +94,15 @@ def _examples(test: Stress) -> Section:
     known = kinds()
     for form in FORMS:
         seen: set[str] = set()
-        for one in test.material.originals:
-            for variant in one.variants:
+        for original in test.material.originals:
+            for variant in original.variants:
                 if variant.form != form or variant.kind in seen or form in ("copy", "unrelated"):
                     continue
                 seen.add(variant.kind)
                 what = known[variant.kind].what if variant.kind in known else variant.origin
                 rows += (
                     f'<tr><th scope="row">{escape(form)}: {escape(variant.kind)}<br><small>{escape(what)}</small></th>'
-                    f"<td>{escape(one.text[:400])}</td><td>{escape(variant.text[:400])}</td></tr>"
+                    f"<td>{escape(original.text[:400])}</td><td>{escape(variant.text[:400])}</td></tr>"
                 )
     columns = {"Change": "", "Reference": "", "Changed": ""}
     return Section("examples", "An example of each", table("plain", columns, f"<tbody>{rows}</tbody>"))
-
-
-def _made(test: Stress) -> Section:
-    said = "".join(f"<li>{escape(note)}</li>" for note in test.notes)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(card.metric)}</th><td><code>{escape(card.signature)}</code></td></tr>'
-        for card in test.cards
-    )
-    signed = table("plain made", {"Metric": "", "Signature": ""}, f"<tbody>{rows}</tbody>")
-    return Section("made", "How it was made", f'<ul class="note notes">{said}</ul>{signed}')
