@@ -8,7 +8,7 @@ ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(ENOUGH)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: demo test lint setup readme bench profile papers clean
+.PHONY: demo test lint setup readme graph bench profile papers clean
 
 # The environment of a user: core only. Stamp files make repeated calls instant.
 $(VENV)/.core: pyproject.toml
@@ -30,9 +30,10 @@ demo: $(VENV)/.core
 	@$(BIN)/medassay demo --out demo-out
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks tools
+	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 test: lint
 	$(BIN)/pytest
@@ -40,6 +41,10 @@ test: lint
 # The README's metric table, from the registry.
 readme: $(VENV)/.dev
 	@$(BIN)/python tests/test_readme.py
+
+# docs/img/import-graph.svg: which room imports from which.
+graph: $(VENV)/.dev
+	@$(BIN)/python tools/import_graph.py
 
 # The environment of the benchmarks: the peers too (torch, some 200 MB), apart from the developer's.
 .venv-bench/.ready: pyproject.toml

@@ -37,7 +37,7 @@ from medassay.human.store import Store
 from medassay.human.study import Study, load_study, new_study_text
 
 SENTENCE = "The patient was seen for follow-up and reports no chest pain, no dyspnoea and good exercise tolerance. "
-SERVE = "from medassay.human.commands import annotate_app as app; app()"
+SERVE = "from medassay.commands.annotate import annotate_app as app; app()"
 
 
 @dataclass

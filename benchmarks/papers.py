@@ -12,15 +12,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from medassay.api import score
 from medassay.cases import Case, read_cases
-from medassay.engine.local import score_cases
+from medassay.commands.stress import score_material
+from medassay.commands.variants import values_of
+from medassay.engine.score_table import make_table
 from medassay.errors import MedassayError, ModelError, UnknownName
 from medassay.metrics.base import Metric
 from medassay.metrics.registry import load_metric
-from medassay.study.material import make_material, read_originals, sample
-from medassay.study.scorefile import table_of
-from medassay.study.stress import RUNGS, Rate, stress
-from medassay.study.validation import Validation, validate
+from medassay.records import read_records
+from medassay.study import RUNGS, Estimate, Validation, make_material, originals_of, sample, sensitivity_cards, validate
 
 FOLDER = Path(__file__).resolve().parent
 HARE = ("pearson", "spearman", "kendall", "r2", "rmse")
@@ -93,7 +94,9 @@ def study(path: Path, rows: Sequence[Row], humans: Sequence[str], above: float |
     if not metrics:
         return None
     _say(f"{path.name}: {', '.join(metrics)}")
-    table = table_of(score_cases(_cases(path), list(metrics.values())))
+    result = score(_cases(path), metrics=metrics.values(), evidence=False)
+    directions = {name: metric.higher_is_better for name, metric in metrics.items()}
+    table = make_table("result", enumerate(result.rows(), 1), directions, result.signatures)
     scale = (0.0, 5.0) if above is not None else None
     return validate(table, humans, metrics=list(metrics), above=above, scale=scale)
 
@@ -177,7 +180,7 @@ def _notes_ours(row: Row, found: Validation | None) -> str:
     for human in NOTES:
         one = found.of(row.metric.name, human)
         ours[human] = None if one.reason else one.item["pearson"].value
-    total = next((a for a in found.aggregates if a.metric == row.metric.name), None)
+    total = found.aggregates.get(row.metric.name)
     ours["aggregate"] = total.value if total else None
     extent = (
         ""
@@ -210,20 +213,20 @@ def ladder(data: Path, skip: Collection[str] = ()) -> list[str]:
         f"|---|---|{'---|' * len(RUNGS)}",
     ]
     for name in ("perturbed", "paraphrases"):
-        originals, _ = read_originals(data / name / "dev.jsonl")
+        path = data / name / "dev.jsonl"
+        originals, _ = originals_of(str(path), list(read_records(path)))
         material = make_material(sample(originals, LADDER_REFERENCES, 1), rules=False)
         _say(f"ladder, {name}: {', '.join(metric.name for metric in metrics)}")
-        for card in stress(material, metrics).cards:
+        values = values_of(score_material(material, metrics))
+        for card in sensitivity_cards(material, metrics, values).cards:
             cells = " | ".join(_rate(card.ladder[rung]) for rung in RUNGS)
             lines.append(f"| {card.metric} | {name} | {cells} |")
     return lines
 
 
-def _rate(rate: Rate) -> str:
-    if rate.value is None:
-        return "–"
+def _rate(rate: Estimate) -> str:
     extent = "" if rate.low is None or rate.high is None else f" ({rate.low:.2f} to {rate.high:.2f})"
-    return f"{rate.value:.3f}{extent}"
+    return f"{rate.value:.3f}{extent}" if rate.known else "–"
 
 
 HEAD = """# Published tables beside ours

@@ -4,9 +4,11 @@ import numpy as np
 from tests.report.sample import Given, run, sample
 
 from medassay.cases import Case
+from medassay.engine.score_table import make_table
 from medassay.report.ledger import Ledger
-from medassay.scores import Result, Score
-from medassay.study.significance import Comparison, compare_result
+from medassay.result import Result
+from medassay.scores import Score
+from medassay.study import Comparison, compare
 
 
 def ledger_of(result: Result) -> Ledger:
@@ -18,7 +20,17 @@ def ledger_of(result: Result) -> Ledger:
 
 def test_comparison_from_the_ledger_is_that_of_the_whole_result() -> None:
     result = sample()
-    ours, theirs = ledger_of(result).compare(), compare_result(result)
+    ours, theirs = (
+        ledger_of(result).compare(),
+        compare(
+            make_table(
+                "result",
+                enumerate(result.rows(), 1),
+                {metric.name: metric.higher_is_better for metric in result.metrics},
+                result.signatures,
+            )
+        ),
+    )
     assert isinstance(ours, Comparison)
     assert ours.pairs == theirs.pairs and ours.systems == theirs.systems and ours.item == theirs.item
 

@@ -8,13 +8,13 @@ import re
 
 import numpy as np
 
-from medassay.report.stress import stress_sections
+from medassay.commands.stress import score_material
+from medassay.commands.variants import values_of
+from medassay.engine.score_table import Labels, ScoreTable
+from medassay.report.stress_page import stress_sections
 from medassay.report.study_page import shade, study_html
-from medassay.report.validation import validation_sections
-from medassay.study.material import Original, make_material
-from medassay.study.scorefile import Labels, ScoreTable
-from medassay.study.stress import stress
-from medassay.study.validation import validate
+from medassay.report.validation_page import validation_sections
+from medassay.study import Original, make_material, sensitivity_cards, validate
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -33,9 +33,9 @@ def stress_page() -> str:
     from medassay.metrics.registry import load_metrics
 
     texts = [f"{HOSTILE} No tumor in the left breast, {k} cm. Margins are free." for k in range(2, 5)]
-    test = stress(
-        make_material([Original(str(i), t) for i, t in enumerate(texts)]), load_metrics("rouge1"), resamples=20
-    )
+    material = make_material([Original(str(i), t) for i, t in enumerate(texts)])
+    metrics = load_metrics("rouge1")
+    test = sensitivity_cards(material, metrics, values_of(score_material(material, metrics)), resamples=20)
     return study_html("Stress", ["3 references"], stress_sections(test))
 
 

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from medassay.cases import Case
+from medassay.engine.score_table import Labels, ScoreTable
 from medassay.metrics.base import Floats, Metric
 from medassay.report.terminal import (
     comparison_text,
@@ -26,7 +27,6 @@ from medassay.report.terminal import (
     summary_text,
 )
 from medassay.scores import Score
-from medassay.study.scorefile import Labels, ScoreTable
 from medassay.study.significance import Comparison, compare
 from medassay.study.summary import Aggregate
 
@@ -169,7 +169,7 @@ class Card(Metric):
     def __init__(self, *, stem: bool = False, **common: object) -> None:
         super().__init__(**common)  # type: ignore[arg-type]
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         return []
 
 

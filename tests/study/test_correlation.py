@@ -16,11 +16,11 @@ from medassay.study.correlation import (
     WEIGHTED,
     bootstrap,
     coefficient,
-    interval,
     permutation_p,
     ranks,
     rowwise,
 )
+from medassay.study.resampling import interval
 
 ORACLE = {
     "pearson": lambda x, y: scipy.stats.pearsonr(x, y).statistic,

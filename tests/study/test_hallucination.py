@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medassay.study.changes import NotMade
-from medassay.study.hallucination import hallucinate, visible
+from medassay.study.changes import NotMade, hallucinate, visible
 
 REPORT = "Colon, biopsy: Adenocarcinoma with irregular glands and necrosis. Margins are free. Grade 2."
 

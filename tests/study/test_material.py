@@ -8,13 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from medassay.cases import Case
 from medassay.errors import InputError
-from medassay.study.material import Original, make_material, read_originals, sample
+from medassay.records import read_records
+from medassay.study.material import CONTROL, LOGIC, VISUAL, Original, make_material, originals_of, sample, vary_cases
 
 
 def jsonl(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def read_originals(
+    path: Path, columns: Mapping[str, str] | None = None, by: str | None = None
+) -> tuple[list[Original], list[str]]:
+    return originals_of(str(path), list(read_records(path)), columns, by)
 
 
 def forms(one: Original) -> set[tuple[str, str, str]]:
@@ -64,7 +72,7 @@ def test_a_case_file_gives_its_distinct_references_and_columns_of_other_meaning_
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"row 1: no column 'reference' or 'text'; name yours with --map"):
+    with pytest.raises(InputError, match=r"row 1: no column 'reference' or 'text'; map yours, as reference=COLUMN"):
         read_originals(jsonl(tmp_path / "a.jsonl", [{"candidate": "x"}]))
     originals, problems = read_originals(jsonl(tmp_path / "b.jsonl", [{"reference": ""}, {"reference": "x y"}]))
     assert len(originals) == 1
@@ -106,3 +114,12 @@ def test_a_sample_is_drawn_by_the_seed_in_order() -> None:
     assert len(drawn) == 10 and drawn == sorted(drawn, key=lambda one: int(one.id))
     assert drawn == sample(originals, 10, 1) != sample(originals, 10, 2)
     assert sample(originals, 0, 1) == originals
+
+
+def test_variants_of_reports_are_made_or_counted() -> None:
+    cases = [Case("1", "Colon: adenocarcinoma. No necrosis is seen."), Case("2", "See comment.")]
+    varied, missed = vary_cases(cases, 1)
+    assert [kind for kind, _ in varied[0]] == [CONTROL, VISUAL, LOGIC]
+    assert varied[0][0][1].references == (cases[0].candidate,)
+    assert [kind for kind, _ in varied[1]] == [CONTROL]
+    assert sum(missed.values()) == 2

@@ -12,22 +12,14 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medassay.engine.score_table import ScoreTable, make_table
 from medassay.errors import MedassayError
 from medassay.metrics.base import Floats, Metric
-from medassay.study.scorefile import ScoreTable, _Growing
 from medassay.study.significance import Comparison, Pair, cliffs_delta, compare, holm, randomisation_p
 
 
 def table(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str] = ("m",), **better: bool) -> ScoreTable:
-    columns = {}
-    for name in dict.fromkeys(key for row in rows for key in row):
-        column = _Growing(name in metrics, 0)
-        for row in rows:
-            column.add(row.get(name))
-        columns[name] = column.finish()
-    return ScoreTable(
-        "t.csv", np.arange(1, len(rows) + 1), columns, tuple(metrics), better or dict.fromkeys(metrics, True)
-    )
+    return make_table("t.csv", enumerate(rows, 1), better or dict.fromkeys(metrics, True))
 
 
 def systems(**scores: Sequence[float | None]) -> list[dict[str, Any]]:
@@ -206,7 +198,7 @@ def test_pairs_by_reference_where_ids_differ() -> None:
 
 def test_nothing_to_pair_by_is_said() -> None:
     rows = [{"id": row["system"] + row["id"], **{k: row[k] for k in ("system", "m")}} for row in systems(a=[1], b=[2])]
-    with pytest.raises(MedassayError, match="--item"):
+    with pytest.raises(MedassayError, match="with `item`"):
         compare(table(rows))
 
 
@@ -228,7 +220,7 @@ def test_wrong_system_columns_are_refused() -> None:
     rows = systems(a=[0.1, 0.2])
     with pytest.raises(MedassayError, match="1 different values"):
         compare(table(rows))
-    with pytest.raises(MedassayError, match="--by"):
+    with pytest.raises(MedassayError, match="with `by`"):
         compare(table([{"id": "1", "m": 0.5}]))
     with pytest.raises(MedassayError, match="did you mean 'system'"):
         compare(table(systems(a=[0.1], b=[0.2])), by="sytem")
@@ -268,7 +260,7 @@ def test_corpus_level_metrics_are_pointed_out(monkeypatch: pytest.MonkeyPatch) -
         def combine(self, sums: Floats, counts: Floats) -> Floats:
             return sums[..., 0] / sums[..., 1]
 
-    monkeypatch.setattr("medassay.study.scorefile.names", lambda: {"m": "here:Corpus"})
-    monkeypatch.setattr("medassay.study.scorefile.metric_class", lambda name: Corpus)
+    monkeypatch.setattr("medassay.engine.score_table.names", lambda: {"m": "here:Corpus"})
+    monkeypatch.setattr("medassay.engine.score_table.metric_class", lambda name: Corpus)
     notes = compare(table(systems(a=[0.1, 0.2], b=[0.3, 0.4]))).notes
     assert any("not the corpus-level value: m" in note for note in notes)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from medassay.errors import InputError
+from medassay.files import guard, write_text
 from medassay.human.plan import Unit
 from medassay.human.ratings import Ratings, mean
-from medassay.outputs import guard
 
 Record = Mapping[str, Any]
 
@@ -109,9 +109,4 @@ def write_rows(rows: Sequence[Record], path: Path) -> None:
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".jsonl"):
         raise InputError(f"{path}: cannot write '{path.suffix}'; use .csv or .jsonl")
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(csv_text(rows) if suffix == ".csv" else jsonl_text(rows), encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another --out") from error
+    write_text(path, csv_text(rows) if suffix == ".csv" else jsonl_text(rows))

@@ -1,6 +1,6 @@
 """Small charts as inline SVG: dot and whisker, histogram, difference.
 
-Colours come from the page's style sheet (`s0` … `s7`, one a system); every system also has a marker
+Colours come from the page's style sheet (`s0` … `s7`, one per system); every system also has a marker
 shape of its own, so that no chart rests on colour alone. No scripts, no style attributes: the page's
 content security policy allows neither.
 """
@@ -163,7 +163,7 @@ def difference(value: float, low: float | None, high: float | None, reach: float
 
 
 def histograms(rows: Sequence[tuple[str, int, Floats]], ends: tuple[float, float], span: float, what: str) -> str:
-    """One histogram a row (label, system number, values), all on one axis, the median as a line.
+    """One histogram per row (label, system number, values), all on one axis, the median as a line.
 
     span: the width of the metric's whole scale, which sets the decimals.
     """

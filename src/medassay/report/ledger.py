@@ -19,8 +19,8 @@ from medassay.report.charts import Floats
 from medassay.scores import Score
 
 if TYPE_CHECKING:
-    from medassay.study.scorefile import Labels
-    from medassay.study.significance import Comparison
+    from medassay.engine.score_table import Labels
+    from medassay.study import Comparison
 
 
 class Ledger:
@@ -56,8 +56,8 @@ class Ledger:
 
     def compare(self) -> Comparison | str:
         """The systems compared pair by pair, or why they cannot be."""
-        from medassay.study.scorefile import Labels, ScoreTable
-        from medassay.study.significance import compare
+        from medassay.engine.score_table import Labels, ScoreTable
+        from medassay.study import compare
 
         names = tuple(self.systems)
         codes = np.array(self._system, dtype=np.int64)
@@ -93,7 +93,7 @@ def _hash(content: bytes) -> int:
 
 def _labels(hashes: array[int]) -> Labels:
     """Hashes as codes; a hash of 0 is an empty cell."""
-    from medassay.study.scorefile import Labels
+    from medassay.engine.score_table import Labels
 
     marks: npt.NDArray[np.uint64] = np.array(hashes, dtype=np.uint64)
     found, first, codes = np.unique(marks, return_index=True, return_inverse=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 from medassay import __version__
-from medassay.errors import InputError
-from medassay.report.page import _asset, _hash, _section
-from medassay.report.sections import Section
+from medassay.files import write_text
+from medassay.report.sections import Section, asset, content_hash, section_html, table
+from medassay.study import Estimate
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -35,26 +35,21 @@ _PAGE = """<!doctype html>
 
 def study_html(title: str, facts: Sequence[str], sections: Sequence[Section]) -> str:
     """The whole page; no script, no network, nothing but the style sheets inside it."""
-    styles = [_asset("page.css"), *dict.fromkeys(section.style for section in sections if section.style)]
-    policy = f"default-src 'none'; style-src {' '.join(map(_hash, styles))}; base-uri 'none'; form-action 'none'"
+    styles = [asset("page.css"), *dict.fromkeys(section.style for section in sections if section.style)]
+    policy = f"default-src 'none'; style-src {' '.join(map(content_hash, styles))}; base-uri 'none'; form-action 'none'"
     return _PAGE.format(
         policy=policy,
         title=escape(title),
         facts=" · ".join(escape(fact) for fact in [*facts, f"medassay {__version__}"]),
         styles="".join(f"<style>{style}</style>" for style in styles),
         nav="".join(f'<a href="#{section.name}">{escape(section.title)}</a>' for section in sections),
-        sections="".join(_section(section) for section in sections),
+        sections="".join(section_html(section) for section in sections),
     )
 
 
 def write_study(path: Path, title: str, facts: Sequence[str], sections: Sequence[Section]) -> None:
     """Write the page; it appears under its name only when it is whole."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(study_html(title, facts, sections), encoding="utf-8", errors="replace", newline="\n")
-        partial.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another --report") from error
+    write_text(path, study_html(title, facts, sections), errors="replace")
 
 
 HEAT = "\n".join(
@@ -74,3 +69,43 @@ HEAT = "\n".join(
 def shade(value: float) -> str:
     """The class of a value from −1 (bad) to 1 (good)."""
     return f"{'p' if value >= 0 else 'n'}{min(10, round(abs(value) * 10))}"
+
+
+def minus(text: str) -> str:
+    """A number's text with a typographic minus."""
+    return text.replace("-", "−")
+
+
+def shaded_cell(
+    estimate: Estimate, good: float, digits: int = 2, ends: int = 2, *, css: str = "", title: str = "", more: str = ""
+) -> str:
+    """A table cell with an estimate and its interval; a dash where there is no number.
+
+    Args:
+        estimate: what is shown.
+        good: its shade, from −1 (bad) to 1.
+        digits: decimals of the value.
+        ends: decimals of the interval.
+        css: a further class.
+        title: shown on hovering.
+        more: markup below the interval.
+    """
+    if not estimate.known:
+        return "<td>–</td>"
+    extent = ""
+    if estimate.low is not None and estimate.high is not None:
+        extent = f"<small>{minus(f'{estimate.low:.{ends}f}')} to {minus(f'{estimate.high:.{ends}f}')}</small>"
+    kind = f"{shade(good)} {css}".rstrip()
+    hint = f' title="{escape(title)}"' if title else ""
+    return f'<td class="{kind}"{hint}>{minus(f"{estimate.value:.{digits}f}")}{extent}{more}</td>'
+
+
+def made_section(notes: Sequence[str], signatures: Mapping[str, str]) -> Section:
+    """What a reader must know, and what made the numbers."""
+    listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td><code>{escape(text)}</code></td></tr>'
+        for name, text in signatures.items()
+    )
+    signed = table("plain made", {"Metric": "", "Signature": ""}, f"<tbody>{rows}</tbody>") if rows else ""
+    return Section("made", "How it was made", f'<ul class="note notes">{listed}</ul>{signed}')

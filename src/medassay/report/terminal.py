@@ -23,8 +23,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from medassay.metrics.base import Metric
-    from medassay.study.significance import Comparison, Pair
-    from medassay.study.summary import Aggregate
+    from medassay.study import Aggregate, Comparison, Estimate, Pair
 
 _LONGEST = 48
 """Characters of a name that are shown."""
@@ -86,6 +85,28 @@ def interval_text(low: float | None, high: float | None) -> str:
     return f"[{number(low, scale)}, {number(high, scale)}]"
 
 
+def decimals(value: float | None, digits: int = 3) -> str:
+    """A number with a fixed count of decimals; a dash where there is none.
+
+    >>> decimals(0.12345), decimals(float("nan")), decimals(None)
+    ('0.123', '–', '–')
+    """
+    return "–" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+
+
+def bounds_text(estimate: Estimate, digits: int = 2) -> str:
+    """The interval of an estimate in brackets; a dash where there is none."""
+    if not estimate.known or estimate.low is None or estimate.high is None:
+        return "–"
+    return f"[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+
+
+def estimate_text(estimate: Estimate, digits: int = 3, bounds: int = 2) -> str:
+    """An estimate with its interval: `0.512 [0.41, 0.62]`."""
+    interval = bounds_text(estimate, bounds)
+    return decimals(estimate.value, digits) + ("" if interval == "–" else f" {interval}")
+
+
 def arrow(higher_is_better: bool) -> str:
     """Which way is better."""
     return "↑" if higher_is_better else "↓"
@@ -145,7 +166,7 @@ def note(console: Console, text: str) -> None:
 
 
 def print_summary(console: Console, aggregates: Sequence[Aggregate]) -> None:
-    """The summary table: one row a metric, or one a metric and group where there are several groups."""
+    """The summary table: one row per metric, or per metric and group where there are several groups."""
     if not aggregates:
         note(console, "Nothing to summarise.")
         return
@@ -167,6 +188,8 @@ def print_summary(console: Console, aggregates: Sequence[Aggregate]) -> None:
     ]
     if any(row.unscored for row in aggregates):
         columns.append(Column("unscored", [f"{row.unscored:,}" for row in aggregates]))
+    if any(row.failed for row in aggregates):
+        columns.append(Column("failed", [f"{row.failed:,}" for row in aggregates]))
     print_table(console, columns, rules=[start - 1 for start in starts[1:]] if grouped else [])
     note(console, _legend({row.higher_is_better for row in aggregates}))
 
@@ -218,7 +241,7 @@ def _level(comparison: Comparison) -> str:
 
 
 def _print_duel(console: Console, comparison: Comparison) -> None:
-    """Two systems need no matrix: one row a metric, and who is better."""
+    """Two systems need no matrix: one row per metric, and who is better."""
     first, second = comparison.systems
     pairs = comparison.pairs
     labels = [_metric_label(comparison, pair.metric) for pair in pairs]
@@ -350,7 +373,7 @@ def _needs(metric: type[Metric]) -> str:
 
 def _settings(metric: type[Metric]) -> list[str]:
     """The constructor's keywords with their defaults, those of its base class included."""
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for cls in metric.__mro__:
         if "__init__" not in vars(cls):
             continue
@@ -359,7 +382,7 @@ def _settings(metric: type[Metric]) -> list[str]:
             if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
                 continue
             default = "" if parameter.default is parameter.empty else f"={parameter.default}"
-            found.setdefault(parameter.name, parameter.name + default)
+            settings.setdefault(parameter.name, parameter.name + default)
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
             break
-    return list(found.values())
+    return list(settings.values())

@@ -41,7 +41,7 @@ def policy_line(policy: Policy) -> str:
     floor = f" with every dimension at {min(floors):g} or more" if floors and policy.deploy is not None else ""
     basis = policy.calibration
     if basis:
-        told = f"calibrated on {basis.get('data', 'unnamed data')} (n {basis.get('n', '?')})"
+        origin = f"calibrated on {basis.get('data', 'unnamed data')} (n {basis.get('n', '?')})"
     else:
-        told = "not calibrated: conservative defaults; set them with medassay trust-study calibrate"
-    return f"Policy {policy.name}: {deploy}{floor}, {reject}, partial trust to {policy.partial}; {told}."
+        origin = "not calibrated: conservative defaults; set them with medassay trust-study calibrate"
+    return f"Policy {policy.name}: {deploy}{floor}, {reject}, partial trust to {policy.partial}; {origin}."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,10 +15,9 @@ from starlette.exceptions import HTTPException
 
 from medassay import __version__
 from medassay.engine.worker import RARELY
-from medassay.errors import InputError
-from medassay.scorer import Scorer
 from medassay.serving.batching import Batcher
 from medassay.serving.limits import CONNECTIONS, Limits
+from medassay.serving.scorer import Scorer
 from medassay.serving.scoring import Ask, Receive, Scope, Scoring, Send
 
 log = logging.getLogger("medassay.serve")
@@ -28,15 +26,16 @@ ABOUT = "Scores of machine-written medical text. For research and quality assura
 
 
 class Scored(BaseModel):
-    """One metric's verdict on one text: a value, or the reason there is none."""
+    """One metric's verdict on one text: a value, why the text has none, or how the metric failed on it."""
 
     value: float | None
     unscored: str | None
+    failed: str | None
     parts: dict[str, float]
 
 
 class Answer(BaseModel):
-    """For each metric a verdict a text, in the order asked; and the signatures, which say what made the numbers."""
+    """For each metric one verdict per text, in the order asked; and the signatures, which say what made the numbers."""
 
     scores: dict[str, list[Scored]]
     signatures: dict[str, str]
@@ -154,14 +153,6 @@ def serve(app: FastAPI, host: str, port: int) -> None:
     """Serve until stopped; then finish what was accepted. Requests are not logged."""
     import uvicorn
 
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise InputError(
-                f"cannot listen on {host}, port {port} ({error.strerror}); choose another --port"
-            ) from error
     gc.freeze()  # what is loaded stays
     gc.set_threshold(*RARELY)
     uvicorn.run(

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medassay.study.correlation import interval, ranks
-from medassay.study.resampling import Floats, Ints, bootstrap_sums
+from medassay.study.correlation import ranks
+from medassay.study.resampling import Floats, Ints, bootstrap_sums, cluster_sums, interval
 
 STEPS = 40
 """Thresholds that are tested one after another, and points of the curve."""
@@ -71,7 +71,7 @@ def tail(k: int, n: int, p: float) -> float:
         for i in range(k + 1)
     ]
     top = max(logs)
-    return min(1.0, math.exp(top) * math.fsum(math.exp(one - top) for one in logs))
+    return min(1.0, math.exp(top) * math.fsum(math.exp(log - top) for log in logs))
 
 
 def upper_bound(errors: int, n: int, confidence: float = 0.95) -> float:
@@ -113,7 +113,7 @@ def curve(
         return points
     chosen = scores[:, None] >= np.array(thresholds)[None, :]
     statistics = np.concatenate([chosen.astype(float), chosen * bad[:, None]], axis=1)
-    summed = _by_cluster(statistics, clusters)
+    summed = statistics if clusters is None else cluster_sums(clusters, *statistics.T)
     if len(summed) < 2:
         return points
     drawn = bootstrap_sums(summed, resamples, seed)
@@ -124,15 +124,6 @@ def curve(
     for k, point in enumerate(points):
         low, high = interval(risks[:, k])
         out.append(Point(point.threshold, point.coverage, point.n, point.errors, point.risk, low, high))
-    return out
-
-
-def _by_cluster(statistics: Floats, clusters: Ints | None) -> Floats:
-    if clusters is None:
-        return statistics
-    _, place = np.unique(clusters, return_inverse=True)
-    out = np.zeros((int(place.max()) + 1, statistics.shape[1]))
-    np.add.at(out, place, statistics)
     return out
 
 
@@ -216,9 +207,9 @@ def auc(scores: Floats, bad: Floats) -> float:
 def reliability(scores: Floats, bad: Floats, bins: int = 10) -> list[Bin]:
     """Acceptable share by score, in bins of equal width; empty bins are left out."""
     out = []
-    place = np.clip((scores * bins).astype(int), 0, bins - 1)
+    bin_of = np.clip((scores * bins).astype(int), 0, bins - 1)
     for k in range(bins):
-        inside = place == k
+        inside = bin_of == k
         n = int(inside.sum())
         if not n:
             continue
@@ -233,5 +224,5 @@ def ece(bins: Sequence[Bin]) -> float:
 
     Trust is no probability; this says how wrong it would be to read it as one.
     """
-    total = sum(one.n for one in bins)
-    return math.fsum(one.n * abs(one.score - one.good) for one in bins) / total if total else math.nan
+    total = sum(group.n for group in bins)
+    return math.fsum(group.n * abs(group.score - group.good) for group in bins) / total if total else math.nan

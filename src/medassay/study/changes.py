@@ -1,4 +1,4 @@
-"""Changes made to a text by rule: one clinical error of a kind, or a harmless change throughout.
+"""Changes made to a text by rule: one clinical error of a kind, a visual hallucination, a harmless change throughout.
 
 Rules are data (`rules/*.tsv`). Every choice is drawn from a generator seeded by the text and the kind, so
 that the same text and seed give the same change. A change that finds nothing to change is `NotMade`, with
@@ -115,24 +115,24 @@ class _Edit:
 
 def _edits(text: str, kind: str, random: np.random.Generator) -> list[_Edit]:
     """Every single place where a rule of this kind could change the text."""
-    found: list[_Edit] = []
-    for pattern, instead in _rewrites(kind):
+    edits: list[_Edit] = []
+    for pattern, replacements in _rewrites(kind):
         for match in pattern.finditer(text):
-            found.append(_Edit(match.start(), match.end(), tuple(match.expand(one) for one in instead)))
+            edits.append(_Edit(match.start(), match.end(), tuple(match.expand(member) for member in replacements)))
     for pattern, values in _scales(kind):
         for match in pattern.finditer(text):
             value = match["v"]
             others = _numbers(value) if values == ["*"] else [v for v in values if v != value.replace(" ", "")]
-            found.append(_Edit(match.start("v"), match.end("v"), tuple(others)))
+            edits.append(_Edit(match.start("v"), match.end("v"), tuple(others)))
     names, sets = _swaps(kind)
     for match in names.finditer(text) if names else ():
         name = match[0] if match[0] in sets else match[0].lower()
         when, members = sets[name]
         lowered = text.lower()
-        others = [one for one in members if one.lower() not in lowered and _plural(one) == _plural(name)]
+        others = [member for member in members if member.lower() not in lowered and _plural(member) == _plural(name)]
         if others and (not when or re.search(when, text, re.I)):
-            found.append(_Edit(match.start(), match.end(), (str(random.choice(others)),)))
-    return [edit for edit in found if edit.instead]
+            edits.append(_Edit(match.start(), match.end(), (str(random.choice(others)),)))
+    return [edit for edit in edits if edit.instead]
 
 
 def _plural(name: str) -> bool:
@@ -142,8 +142,8 @@ def _plural(name: str) -> bool:
 def _numbers(value: str) -> list[str]:
     """Other numbers of the same form: half, double and three times the value, decimals kept."""
     decimals = len(value.partition(".")[2])
-    made = {f"{float(value) * factor:.{decimals}f}" for factor in (0.5, 2.0, 3.0)}
-    return sorted(number for number in made if number != value and float(number) > 0) or [str(int(float(value)) + 3)]
+    others = {f"{float(value) * factor:.{decimals}f}" for factor in (0.5, 2.0, 3.0)}
+    return sorted(number for number in others if number != value and float(number) > 0) or [str(int(float(value)) + 3)]
 
 
 def _applied(text: str, edit: _Edit, instead: str) -> str:
@@ -165,13 +165,13 @@ def _applied(text: str, edit: _Edit, instead: str) -> str:
     return before + instead + after
 
 
-def _one_place(text: str, kind: str, random: np.random.Generator) -> str | NotMade:
+def _change_once(text: str, kind: str, random: np.random.Generator) -> str | NotMade:
     edits = _edits(text, kind, random)
     for i in random.permutation(len(edits)):
-        made = _applied(text, edits[i], str(random.choice(edits[i].instead)))
-        twice = len(_TWICE_DENIED.findall(made)) > len(_TWICE_DENIED.findall(text))
-        if " ".join(made.split()) != " ".join(text.split()) and not twice:
-            return made
+        changed = _applied(text, edits[i], str(random.choice(edits[i].instead)))
+        twice = len(_TWICE_DENIED.findall(changed)) > len(_TWICE_DENIED.findall(text))
+        if " ".join(changed.split()) != " ".join(text.split()) and not twice:
+            return changed
     return NotMade(f"no word that a rule for {kind} knows")
 
 
@@ -209,10 +209,10 @@ def _contradiction(text: str, random: np.random.Generator) -> str | NotMade:
     spans = sentences(text)
     for i in random.permutation(len(spans)):
         sentence = text[slice(*spans[i])]
-        made = _one_place(sentence, "negation", random)
-        if isinstance(made, str):
+        denied = _change_once(sentence, "negation", random)
+        if isinstance(denied, str):
             stop = "" if text.rstrip().endswith((".", "!", "?", ":")) else "."
-            return f"{text.rstrip()}{stop} {made.lstrip('-*• ')}"
+            return f"{text.rstrip()}{stop} {denied.lstrip('-*• ')}"
     return NotMade("no sentence that a rule can deny")
 
 
@@ -231,46 +231,46 @@ def _spelling(text: str, random: np.random.Generator) -> str | NotMade:
 
 
 def _case(text: str, random: np.random.Generator) -> str | NotMade:
-    made = text.lower() if text.isupper() or random.random() < 0.5 else text.upper()
-    made = made if made != text else text.upper()
-    return made if made != text else NotMade("no letter that has another case")
+    changed = text.lower() if text.isupper() or random.random() < 0.5 else text.upper()
+    changed = changed if changed != text else text.upper()
+    return changed if changed != text else NotMade("no letter that has another case")
 
 
 def _format(text: str, random: np.random.Generator) -> str | NotMade:
     """Sentences on lines of their own, or, where they are, all on one line."""
     spans = sentences(text)
     parts = [text[a:b] for a, b in spans]
-    made = " ".join(" ".join(part.split()) for part in parts) if "\n" in text.strip() else "\n\n".join(parts)
-    return made if made != text else NotMade("a single sentence")
+    changed = " ".join(" ".join(part.split()) for part in parts) if "\n" in text.strip() else "\n\n".join(parts)
+    return changed if changed != text else NotMade("a single sentence")
 
 
 def _bullets(text: str, random: np.random.Generator) -> str | NotMade:
     parts = [" ".join(text[a:b].split()).lstrip("-*•· ") for a, b in sentences(text)]
-    made = "\n".join(f"- {part}" for part in parts if part)
-    return made if len(parts) > 1 and made != text else NotMade("a single sentence, or bullets already")
+    changed = "\n".join(f"- {part}" for part in parts if part)
+    return changed if len(parts) > 1 and changed != text else NotMade("a single sentence, or bullets already")
 
 
 def _headings(text: str, random: np.random.Generator) -> str | NotMade:
     """`**Findings:**` and `FINDINGS:` become `## Findings`, and that becomes `FINDINGS:`."""
-    made = text
+    changed = text
     for start, body, _, title in reversed(headings(text)):
         style = f"{title.upper()}: " if text[start:body].lstrip().startswith("#") else f"## {title.capitalize()}\n"
-        lead = "" if start == 0 or style[0] != "#" or made[start - 1] == "\n" else "\n"
-        made = made[:start] + lead + style + made[body:].lstrip(" \n")
-    return made if made != text else NotMade("no heading")
+        lead = "" if start == 0 or style[0] != "#" or changed[start - 1] == "\n" else "\n"
+        changed = changed[:start] + lead + style + changed[body:].lstrip(" \n")
+    return changed if changed != text else NotMade("no heading")
 
 
 def _throughout(text: str, kind: str) -> str | NotMade:
     """Every place that a harmless rule knows, each changed once."""
-    taken: list[_Edit] = []
-    for pattern, instead in _rewrites(kind):
+    edits: list[_Edit] = []
+    for pattern, replacements in _rewrites(kind):
         for match in pattern.finditer(text):
-            if not any(edit.start < match.end() and match.start() < edit.end for edit in taken):
-                taken.append(_Edit(match.start(), match.end(), (match.expand(instead[0]),)))
-    made = text
-    for edit in sorted(taken, key=lambda edit: -edit.start):
-        made = _applied(made, edit, edit.instead[0])
-    return made if made != text else NotMade(f"no word that a rule for {kind} knows")
+            if not any(edit.start < match.end() and match.start() < edit.end for edit in edits):
+                edits.append(_Edit(match.start(), match.end(), (match.expand(replacements[0]),)))
+    changed = text
+    for edit in sorted(edits, key=lambda edit: -edit.start):
+        changed = _applied(changed, edit, edit.instead[0])
+    return changed if changed != text else NotMade(f"no word that a rule for {kind} knows")
 
 
 _SPECIAL: dict[str, Callable[[str, np.random.Generator], str | NotMade]] = {
@@ -298,13 +298,79 @@ def change(text: str, kind: str, seed: int = 1) -> str | NotMade:
         return _SPECIAL[kind](text, random)
     if kinds()[kind].harm == HARMLESS:
         return _throughout(text, kind)
-    return _one_place(text, kind, random)
+    return _change_once(text, kind, random)
 
 
 def reworded(text: str) -> str | NotMade:
     """A rewording by rule: synonyms and abbreviations throughout. Far closer to the text than a person's."""
-    made = text
+    changed = text
     for kind in ("synonym", "abbreviation"):
-        step = _throughout(made, kind)
-        made = step if isinstance(step, str) else made
-    return made if made != text else NotMade("no word that a rule for rewording knows")
+        step = _throughout(changed, kind)
+        changed = step if isinstance(step, str) else changed
+    return changed if changed != text else NotMade("no word that a rule for rewording knows")
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """A name of something visible: its class, its group, and groups it could pass for."""
+
+    kind: str
+    group: str
+    unlike: frozenset[str]
+    name: str
+
+
+@lru_cache(maxsize=1)
+def visible() -> tuple[dict[str, Visible], re.Pattern[str]]:
+    """Every name in small letters, and one pattern of all, longest first."""
+    known: dict[str, Visible] = {}
+    for row in _rows("visible.tsv"):
+        unlike = frozenset(filter(None, row["unlike"].split("|")))
+        for name in row["names"].split("|"):
+            known.setdefault(name.lower(), Visible(row["class"], row["group"], unlike, name))
+    longest = sorted(known, key=lambda name: (-len(name), name))
+    return known, re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest))})(?![\w-])", re.I)
+
+
+def hallucinate(text: str, seed: int = 1) -> str | NotMade:
+    """The report as if written about another image: what it says it sees gives way to what its image does not show.
+
+    Every visible name of the table (`rules/visible.tsv`) is replaced by one of its class from a group that the
+    text does not mention and that could not pass for the original; one group is replaced by one other throughout,
+    so that the report stays coherent and only the image can give it away.
+
+    >>> hallucinate("Colon: adenocarcinoma with irregular glands.") != "Colon: adenocarcinoma with irregular glands."
+    True
+    >>> hallucinate("No specimen received.")
+    NotMade(reason='no visible finding that the table knows')
+    """
+    known, pattern = visible()
+    random = np.random.default_rng([seed, zlib.crc32(text.encode("utf-8", "replace"))])
+    matches = [(match, known[match[0].lower()]) for match in pattern.finditer(text)]
+    if not matches:
+        return NotMade("no visible finding that the table knows")
+    spoken = {finding.group for _, finding in matches}
+    replacements: dict[tuple[str, str], str] = {}
+    for _, finding in matches:
+        if (finding.kind, finding.group) not in replacements:
+            fit = sorted(
+                {
+                    other.group
+                    for other in known.values()
+                    if other.kind == finding.kind
+                    and other.group not in spoken | finding.unlike
+                    and finding.group not in other.unlike
+                }
+                - set(replacements.values())
+            )
+            if fit:
+                replacements[finding.kind, finding.group] = str(random.choice(fit))
+    changed = text
+    for match, finding in reversed(matches):
+        group = replacements.get((finding.kind, finding.group))
+        if group is None:
+            continue
+        names = sorted(v.name for v in known.values() if v.kind == finding.kind and v.group == group)
+        alike = [name for name in names if _plural(name) == _plural(finding.name)] or names
+        changed = _applied(changed, _Edit(match.start(), match.end(), ()), str(random.choice(alike)))
+    return changed if changed != text else NotMade("every group of the table is spoken of already")

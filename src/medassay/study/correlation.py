@@ -2,7 +2,7 @@
 
 Every coefficient runs from −1 to 1; NaN where it is undefined (fewer than two rows, or a column that does
 not vary). A bootstrap resample is a row of weights, how often each case was drawn, so that ties and ranks
-are those of the resample itself. Kendall takes n log n steps a resample: discordant pairs are inversions,
+are those of the resample itself. Kendall takes n log n steps per resample: discordant pairs are inversions,
 counted bit by bit of the rank, for all resamples together.
 """
 
@@ -180,17 +180,17 @@ def _discordant(a: Ints, b: Ints, weights: Floats) -> Floats:
     the bits, cases with equal higher bits stand together, and a 1 before a 0 there is an inversion.
     """
     order = np.lexsort((b, a))
-    found = np.zeros(len(weights))
+    pairs = np.zeros(len(weights))
     for bit in reversed(range(int(b.max()).bit_length())):
         values = b[order]
-        one = (values >> bit) & 1 == 1
+        bit_set = (values >> bit) & 1 == 1
         drawn = weights[:, order]
-        ones = np.cumsum(np.where(one, drawn, 0.0), axis=1)
+        ones = np.cumsum(np.where(bit_set, drawn, 0.0), axis=1)
         start = np.maximum.accumulate(np.where(np.diff(values >> (bit + 1), prepend=-1) != 0, np.arange(len(b)), 0))
         before = np.where(start > 0, ones[:, start - 1], 0.0)
-        found += np.where(one, 0.0, drawn * (ones - before)).sum(axis=1)
+        pairs += np.where(bit_set, 0.0, drawn * (ones - before)).sum(axis=1)
         order = order[np.argsort(values >> bit, kind="stable")]
-    return found
+    return pairs
 
 
 def _discordant_rows(a: Ints, rows: Ints) -> Floats:
@@ -199,15 +199,15 @@ def _discordant_rows(a: Ints, rows: Ints) -> Floats:
     values = np.take_along_axis(rows, np.argsort(a * (top + 1) + rows, axis=1, kind="stable"), axis=1)
     if top < 2**15:
         values = values.astype(np.int16)  # short integers are sorted by radix, in linear time
-    found = np.zeros(len(rows))
+    pairs = np.zeros(len(rows))
     for bit in reversed(range(top.bit_length())):
-        one = (values >> bit) & 1
-        ones = np.cumsum(one, axis=1, dtype=np.int64)
+        bit_set = (values >> bit) & 1
+        ones = np.cumsum(bit_set, axis=1, dtype=np.int64)
         fresh = np.diff(values >> (bit + 1), axis=1, prepend=-1) != 0
-        before = np.maximum.accumulate(np.where(fresh, ones - one, 0), axis=1)
-        found += ((1 - one) * (ones - before)).sum(axis=1)
+        before = np.maximum.accumulate(np.where(fresh, ones - bit_set, 0), axis=1)
+        pairs += ((1 - bit_set) * (ones - before)).sum(axis=1)
         values = np.take_along_axis(values, np.argsort(values >> bit, axis=1, kind="stable"), axis=1)
-    return found
+    return pairs
 
 
 WEIGHTED: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
@@ -226,9 +226,9 @@ def bootstrap(
     """
     blocks: dict[str, list[Floats]] = {name: [] for name in names}
     for weights in _draws(clusters, count, resamples, seed):
-        for name, made in blocks.items():
-            made.append(WEIGHTED[name](x, y, weights))
-    return {name: np.concatenate(made) for name, made in blocks.items()}
+        for name, drawn in blocks.items():
+            drawn.append(WEIGHTED[name](x, y, weights))
+    return {name: np.concatenate(drawn) for name, drawn in blocks.items()}
 
 
 def _draws(clusters: Ints, count: int, resamples: int, seed: int) -> Iterator[Floats]:
@@ -242,15 +242,6 @@ def _draws(clusters: Ints, count: int, resamples: int, seed: int) -> Iterator[Fl
         yield weights[:, clusters].astype(np.float64)
 
 
-def interval(drawn: Floats) -> tuple[float, float] | tuple[None, None]:
-    """The middle 95 % of resampled values; nothing where more than one in twenty is undefined."""
-    kept = drawn[np.isfinite(drawn)]
-    if len(kept) < 0.95 * len(drawn) or not len(kept):
-        return None, None
-    low, high = np.percentile(kept, [2.5, 97.5])
-    return float(low), float(high)
-
-
 def permutation_p(
     x: Floats, y: Floats, clusters: Ints, permutations: int, seed: int, names: Sequence[str] = COEFFICIENTS
 ) -> dict[str, float]:
@@ -260,7 +251,7 @@ def permutation_p(
     reference alike stays in both columns; where clusters differ in size their borders shift.
     """
     order = np.argsort(clusters, kind="stable")
-    _, place = np.unique(clusters[order], return_inverse=True)
+    _, numbers = np.unique(clusters[order], return_inverse=True)
     a, b = x[order], y[order]
     known = {
         "pearson": lambda: _product(a, b),
@@ -272,10 +263,10 @@ def permutation_p(
     observed = {name: abs(float(statistic(unmoved)[0])) * (1 - 1e-9) for name, statistic in statistics.items()}
     reached = dict.fromkeys(names, 0)
     random = np.random.default_rng(seed)
-    block, count = max(1, _BLOCK // len(a)), int(place.max()) + 1
+    block, count = max(1, _BLOCK // len(a)), int(numbers.max()) + 1
     for start in range(0, permutations, block):
         rows = min(block, permutations - start)
-        keys = random.permuted(np.tile(np.arange(count), (rows, 1)), axis=1)[:, place] + random.random((rows, len(a)))
+        keys = random.permuted(np.tile(np.arange(count), (rows, 1)), axis=1)[:, numbers] + random.random((rows, len(a)))
         orders = np.argsort(keys, axis=1)
         for name, statistic in statistics.items():
             reached[name] += int((np.abs(statistic(orders)) >= observed[name]).sum())

@@ -1,4 +1,8 @@
-"""One metric against one human column, seen three ways: over all cases, inside items, between systems."""
+"""One metric against one human column, seen three ways: over all cases, inside items, between systems.
+
+The views are those of mt-metrics-eval (Deutsch, Foster and Freitag 2023, "Ties Matter"): no grouping,
+grouping by item, and the systems' means.
+"""
 
 from __future__ import annotations
 
@@ -7,32 +11,22 @@ from itertools import permutations
 
 import numpy as np
 
-from medassay.study.correlation import COEFFICIENTS, bootstrap, coefficient, interval, permutation_p, rowwise
-from medassay.study.resampling import Floats, Ints, bootstrap_sums
+from medassay.study.correlation import COEFFICIENTS, bootstrap, coefficient, permutation_p, rowwise
+from medassay.study.resampling import Estimate, Floats, Ints, bootstrap_sums, cluster_sums, interval
 from medassay.study.significance import randomisation_p
 
 _SHORT_ROW = 64
 """Items with at most this many cases are correlated all at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coefficient:
-    """One correlation, −1…1, with its 95 % interval and two-sided p; None where these cannot be had."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-
-
 def item_level(
     x: Floats, y: Floats, clusters: Ints, present: int, count: int, resamples: int, seed: int
-) -> tuple[dict[str, Coefficient], Floats]:
+) -> tuple[dict[str, Estimate], Floats]:
     """Each coefficient over all cases, and Pearson on the bootstrap resamples.
 
     clusters: of each case, 0 … count − 1, of which `present` occur.
     """
-    out: dict[str, Coefficient] = {}
+    out: dict[str, Estimate] = {}
     if present < 0.8 * count:
         # Cases of many clusters are left out: draw among those that remain, so that resamples keep their size.
         _, clusters = np.unique(clusters, return_inverse=True)
@@ -41,7 +35,7 @@ def item_level(
     p = permutation_p(x, y, clusters, resamples, seed)
     for name in COEFFICIENTS:
         low, high = interval(drawn[name]) if drawn else (None, None)
-        out[name] = Coefficient(coefficient(name)(x, y), low, high, p[name])
+        out[name] = Estimate(coefficient(name)(x, y), low, high, p[name])
     return out, drawn.get("pearson", np.full(resamples, np.nan))
 
 
@@ -63,14 +57,14 @@ def line_rmse(judged: Floats, r: float, ends: tuple[float, float]) -> float:
 
 def within_items(
     x: Floats, y: Floats, items: Ints, clusters: Ints, resamples: int, seed: int
-) -> tuple[dict[str, Coefficient], int, int]:
+) -> tuple[dict[str, Estimate], int, int]:
     """Mean over items of the correlation inside the item, interval and p over clusters of items."""
     kept = np.flatnonzero(items >= 0)
     if not len(kept):
         return {}, 0, 0
     order = kept[np.argsort(items[kept], kind="stable")]
     _, starts, sizes = np.unique(items[order], return_index=True, return_counts=True)
-    out: dict[str, Coefficient] = {}
+    out: dict[str, Estimate] = {}
     used = 0
     for name in COEFFICIENTS:
         values = np.full(len(sizes), np.nan)
@@ -85,47 +79,60 @@ def within_items(
         used = int(has.sum())
         if used < 2:
             return {}, used, len(sizes) - used
-        _, place = np.unique(clusters[order[starts[has]]], return_inverse=True)
-        sums = np.stack([np.bincount(place, values[has]), np.bincount(place).astype(float)], axis=1)
+        sums = cluster_sums(clusters[order[starts[has]]], values[has], np.ones(used))
         drawn = bootstrap_sums(sums, resamples, seed)
         low, high = interval(drawn[:, 0] / drawn[:, 1]) if len(sums) > 1 else (None, None)
         p = randomisation_p(sums[:, :1], max(resamples, 1000), seed)[0][0]
-        out[name] = Coefficient(float(values[has].mean()), low, high, p)
+        out[name] = Estimate(float(values[has].mean()), low, high, p)
     return out, used, len(sizes) - used
 
 
-def between_systems(x: Floats, y: Floats, systems: Ints, seed: int) -> tuple[dict[str, Coefficient], int]:
+def between_systems(x: Floats, y: Floats, systems: Ints, seed: int) -> tuple[dict[str, Estimate], int]:
     """Correlation of the systems' means, with p over all orders of the systems (10,000 of them at most)."""
     named = systems >= 0
-    found, place = np.unique(systems[named], return_inverse=True)
-    if len(found) < 3:
-        return {}, len(found)
-    counts = np.bincount(place)
-    a, b = np.bincount(place, x[named]) / counts, np.bincount(place, y[named]) / counts
-    if len(found) <= 7:
-        orders = np.array(list(permutations(range(len(found)))))
+    distinct, index = np.unique(systems[named], return_inverse=True)
+    if len(distinct) < 3:
+        return {}, len(distinct)
+    counts = np.bincount(index)
+    a, b = np.bincount(index, x[named]) / counts, np.bincount(index, y[named]) / counts
+    if len(distinct) <= 7:
+        orders = np.array(list(permutations(range(len(distinct)))))
     else:
-        orders = np.random.default_rng(seed).permuted(np.tile(np.arange(len(found)), (10_000, 1)), axis=1)
-        orders[0] = np.arange(len(found))
+        orders = np.random.default_rng(seed).permuted(np.tile(np.arange(len(distinct)), (10_000, 1)), axis=1)
+        orders[0] = np.arange(len(distinct))
     out = {}
     for name in COEFFICIENTS:
         value = coefficient(name)(a, b)
         if np.isfinite(value):
             drawn = rowwise(name, np.broadcast_to(a, orders.shape), b[orders])
-            out[name] = Coefficient(value, p=float((np.abs(drawn) >= abs(value) - 1e-9).mean()))
-    return out, len(found)
+            out[name] = Estimate(value, p=float((np.abs(drawn) >= abs(value) - 1e-9).mean()))
+    return out, len(distinct)
 
 
-def line_band(x: Floats, y: Floats, clusters: Ints, at: Floats, resamples: int, seed: int) -> tuple[Floats, Floats]:
-    """The least-squares line of y on x between its 95 % bootstrap bounds, over clusters, at the points `at`."""
-    _, place = np.unique(clusters, return_inverse=True)
+@dataclass(frozen=True)
+class Line:
+    """A least-squares line: its values y at the points x, and 95 % bounds of y; None where there is one cluster."""
+
+    x: Floats
+    y: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+
+
+def least_squares(x: Floats, y: Floats, clusters: Ints, points: int, resamples: int, seed: int = 1) -> Line:
+    """The line of y on x over the cases that have both, at `points` places between the ends of x."""
+    rows = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    x, y, clusters = x[rows], y[rows], clusters[rows]
+    at = np.linspace(float(x.min()), float(x.max()), points)
+    slope, start = np.polyfit(x, y, 1)
+    if len(np.unique(clusters)) < 2:
+        return Line(at, start + slope * at)
     middle = float(x.mean())
-    terms = (np.ones_like(x), x - middle, y, (x - middle) ** 2, (x - middle) * y)
-    sums = np.stack([np.bincount(place, term).astype(np.float64) for term in terms], axis=1)
+    sums = cluster_sums(clusters, np.ones_like(x), x - middle, y, (x - middle) ** 2, (x - middle) * y)
     n, sx, sy, sxx, sxy = bootstrap_sums(sums, resamples, seed).T
     with np.errstate(invalid="ignore", divide="ignore"):
-        slope = (sxy - sx * sy / n) / (sxx - sx * sx / n)
-        lines = (sy / n)[:, None] + slope[:, None] * ((at - middle)[None] - (sx / n)[:, None])
+        slopes = (sxy - sx * sy / n) / (sxx - sx * sx / n)
+        lines = (sy / n)[:, None] + slopes[:, None] * ((at - middle)[None] - (sx / n)[:, None])
     kept = lines[np.isfinite(lines).all(axis=1)]
     low, high = np.percentile(kept, [2.5, 97.5], axis=0)
-    return low, high
+    return Line(at, start + slope * at, low, high)

@@ -1,24 +1,23 @@
 """What a stress test works on: reference texts, with the copies, rewordings, errors and strangers of each.
 
-Three forms of file are read: a case file (its distinct references); rows of `reference, kind, candidate`
-(one change a row, where some `kind` names a change); rows of `text` or `reference` with `paraphrase…`, `error`
-and `error_type` columns. What a file brings is used as it is; what it does not bring is made by rule
+Three forms of records are understood: cases (their distinct references); rows of `reference, kind, candidate`
+(one change per row, where some `kind` names a change); rows of `text` or `reference` with `paraphrase…`, `error`
+and `error_type` columns. What the records bring is used as it is; what they do not bring is made by rule
 (`changes`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from medassay.cases import Case
 from medassay.errors import InputError
-from medassay.records import read_records
-from medassay.study.changes import CRITICAL, HARMLESS, NotMade, change, kind_of, kinds, reworded
+from medassay.study.changes import CRITICAL, HARMLESS, NotMade, change, hallucinate, kind_of, kinds, reworded
 
 FORMS = ("copy", "harmless", "rewording", "paraphrase", "slip", "error", "reworded error", "unrelated")
 """copy: the text itself. harmless: one kind of harmless change. rewording: synonyms and abbreviations, by rule.
@@ -38,7 +37,7 @@ class Variant:
 
 @dataclass
 class Original:
-    """One reference with what the file says of it."""
+    """One reference with what the records say of it."""
 
     id: str
     text: str
@@ -56,18 +55,30 @@ class Material:
     notes: tuple[str, ...]
 
 
-def read_originals(
-    path: str | Path, columns: Mapping[str, str] | None = None, format: str | None = None, by: str | None = None
-) -> tuple[list[Original], list[str]]:
-    """The originals of a file and the problems of its rows; their own variants are those the file brings.
+Records = Sequence[tuple[int, Mapping[str, Any] | str]]
+"""Rows of a file with their numbers, as `read_records` gives them: cells by column, or what is wrong with the row."""
 
-    by: a column that groups the references; by default `kind`, where that is not the kind of a change.
+
+def brings_changes(records: Records) -> bool:
+    """Whether some row is a changed text: its `kind` names a change, and not what sort of text the row holds."""
+    return any(not isinstance(record, str) and _is_change(_text(record, "kind")) for _, record in records)
+
+
+def originals_of(
+    name: str, records: Records, columns: Mapping[str, str] | None = None, by: str | None = None
+) -> tuple[list[Original], list[str]]:
+    """The originals of a file's records, with the variants that these bring, and the problems of rows.
+
+    Args:
+        name: the file, for messages.
+        records: its rows.
+        columns: other names of the columns `reference`, `source` and `candidate`.
+        by: a column that groups the references; by default `kind`, where that is not the kind of a change.
     """
     named = {"reference": "reference", "source": "source", "candidate": "candidate", **(columns or {})}
-    found: dict[str, Original] = {}
+    originals: dict[str, Original] = {}
     problems: list[str] = []
-    records = list(read_records(path, format=format))
-    changes = any(not isinstance(record, str) and _is_change(_text(record, "kind")) for _, record in records)
+    changes = brings_changes(records)
     for number, record in records:
         if isinstance(record, str):
             problems.append(f"row {number}: {record}")
@@ -77,19 +88,21 @@ def read_originals(
             wanted = f"'{named['reference']}' or 'text'"
             if not {named["reference"], "text"} & set(record):
                 raise InputError(
-                    f"{path}, row {number}: no column {wanted}; name yours with --map reference=COLUMN. "
+                    f"{name}, row {number}: no column {wanted}; map yours, as reference=COLUMN. "
                     f"Columns found: {', '.join(map(str, list(record)[:12]))}"
                 )
             problems.append(f"row {number}: column {wanted} is empty; nothing to change")
             continue
-        one = found.get(text)
-        if one is None:
-            one = found[text] = Original(_text(record, "id") or str(number), text, _text(record, named["source"]))
-            one.group = _text(record, by) or "" if by else ""
-        _take(one, record, named["candidate"] if changes else None, grouped=by is not None)
-    if not found:
-        raise InputError(f"{path}: no text to change; it needs a column of references with at least one text")
-    return list(found.values()), problems
+        original = originals.get(text)
+        if original is None:
+            original = originals[text] = Original(
+                _text(record, "id") or str(number), text, _text(record, named["source"])
+            )
+            original.group = _text(record, by) or "" if by else ""
+        _take(original, record, named["candidate"] if changes else None, grouped=by is not None)
+    if not originals:
+        raise InputError(f"{name}: no text to change; it needs a column of references with at least one text")
+    return list(originals.values()), problems
 
 
 def _text(record: Mapping[str, Any], column: str) -> str | None:
@@ -100,30 +113,29 @@ def _text(record: Mapping[str, Any], column: str) -> str | None:
 
 
 def _is_change(kind: str | None) -> bool:
-    """Whether a `kind` names a change, and not what sort of text the row holds."""
     return kind is not None and (kind.lower().startswith("paraphrase") or kind_of(kind) in kinds())
 
 
-def _take(one: Original, record: Mapping[str, Any], candidate: str | None, *, grouped: bool) -> None:
+def _take(original: Original, record: Mapping[str, Any], candidate: str | None, *, grouped: bool) -> None:
     """What a row brings beside the reference; `candidate` names the changed text where rows are changes."""
     kind, changed = _text(record, "kind"), _text(record, candidate) if candidate else None
     if kind and changed:
         if kind.lower().startswith("paraphrase"):
-            one.variants.append(Variant("paraphrase", kind.lower(), changed, "data"))
+            original.variants.append(Variant("paraphrase", kind.lower(), changed, "data"))
         elif kind.lower() not in ("copy", "reference", "original", "unrelated"):
-            one.variants.append(_known(kind, changed, "error"))
+            original.variants.append(_known(kind, changed, "error"))
         return
     if not grouped:
-        one.group = one.group or kind or ""
+        original.group = original.group or kind or ""
     for column in record:
         text = _text(record, column)
         if column.lower().startswith("paraphrase") and text:
-            one.variants.append(Variant("paraphrase", column.lower(), text, "data"))
+            original.variants.append(Variant("paraphrase", column.lower(), text, "data"))
     # An `error` column alone may hold anything; beside paraphrases or a type it is a text with an error.
     beside = "error_type" in record or any(column.lower().startswith("paraphrase") for column in record)
     error = _text(record, "error") if beside else None
     if error:
-        one.variants.append(_known(_text(record, "error_type") or "error", error, "reworded error"))
+        original.variants.append(_known(_text(record, "error_type") or "error", error, "reworded error"))
 
 
 def _known(kind: str, text: str, form: str) -> Variant:
@@ -147,55 +159,55 @@ def make_material(originals: Sequence[Original], seed: int = 1, *, rules: bool =
     rules: make by rule what the file does not bring: harmless changes always; errors in the text itself,
         and in a paraphrase, each only where no original of the file has any of that form.
     """
-    brought = {v.form for one in originals for v in one.variants}
+    brought = {v.form for original in originals for v in original.variants}
     not_made: dict[tuple[str, str], Counter[str]] = {}
     finished = []
-    for one, other in zip(originals, _strangers(originals, seed)):
-        variants = [Variant("copy", "copy", one.text), *one.variants]
+    for original, other in zip(originals, _strangers(originals, seed)):
+        variants = [Variant("copy", "copy", original.text), *original.variants]
         if rules:
-            variants += _by_rule(one, brought, not_made, seed)
+            variants += _by_rule(original, brought, not_made, seed)
         if other is not None:
             variants.append(Variant("unrelated", "unrelated", other))
-        finished.append(Original(one.id, one.text, one.source, one.group, variants))
+        finished.append(Original(original.id, original.text, original.source, original.group, variants))
     return Material(tuple(finished), not_made, tuple(_notes(finished, brought, rules)))
 
 
 def _by_rule(
-    one: Original, brought: set[str], not_made: dict[tuple[str, str], Counter[str]], seed: int
+    original: Original, brought: set[str], not_made: dict[tuple[str, str], Counter[str]], seed: int
 ) -> list[Variant]:
-    made: list[Variant] = []
+    variants: list[Variant] = []
 
     def keep(form: str, kind: str, text: str | NotMade) -> None:
         counts = not_made.setdefault((form, kind), Counter())
         if isinstance(text, NotMade):
             counts[text.reason] += 1
         else:
-            made.append(Variant(form, kind, text))
+            variants.append(Variant(form, kind, text))
 
-    rewording = reworded(one.text)
+    rewording = reworded(original.text)
     keep("rewording", "rewording", rewording)
-    base = next((v.text for v in one.variants if v.form == "paraphrase"), rewording)
+    base = next((v.text for v in original.variants if v.form == "paraphrase"), rewording)
     for kind in kinds().values():
         if kind.harm == HARMLESS:
-            keep("harmless", kind.name, change(one.text, kind.name, seed))
+            keep("harmless", kind.name, change(original.text, kind.name, seed))
         elif kind.harm != CRITICAL:
-            keep("slip", kind.name, change(one.text, kind.name, seed))
+            keep("slip", kind.name, change(original.text, kind.name, seed))
         else:
             if "error" not in brought:
-                keep("error", kind.name, change(one.text, kind.name, seed))
+                keep("error", kind.name, change(original.text, kind.name, seed))
             if "reworded error" not in brought:
                 nothing = NotMade("no paraphrase to put the error in")
                 keep("reworded error", kind.name, change(base, kind.name, seed) if isinstance(base, str) else nothing)
-    return made
+    return variants
 
 
 def _strangers(originals: Sequence[Original], seed: int) -> list[str | None]:
     """For each original another one's text, of the same group where it has company there."""
     out: list[str | None] = [None] * len(originals)
     groups: dict[str, list[int]] = {}
-    for i, one in enumerate(originals):
-        groups.setdefault(one.group, []).append(i)
-    alone = [i for members in groups.values() if len(members) < 2 for i in members]
+    for i, original in enumerate(originals):
+        groups.setdefault(original.group, []).append(i)
+    singles = [i for members in groups.values() if len(members) < 2 for i in members]
     random = np.random.default_rng(seed)
     for members in groups.values():
         if len(members) > 1:
@@ -203,7 +215,7 @@ def _strangers(originals: Sequence[Original], seed: int) -> list[str | None]:
             # A round through the shuffled group: everyone gets someone else.
             for i, other in zip(order, np.roll(order, 1)):
                 out[int(i)] = originals[int(other)].text
-    for i in alone:
+    for i in singles:
         others = [j for j in range(len(originals)) if j != i]
         out[i] = originals[int(random.choice(others))].text if others else None
     return out
@@ -221,3 +233,44 @@ def _notes(originals: Sequence[Original], brought: set[str], rules: bool) -> lis
     if "paraphrase" not in brought and rules:
         notes.append("No paraphrases in the file: rewordings by rule stand for them, which are far closer to the text.")
     return notes
+
+
+CONTROL, VISUAL, LOGIC, PARAPHRASE = "control", "visual hallucination", "logic error", "paraphrase"
+"""Kinds of text in the sensitivity study of trust (PathGLS): the report itself, then what may become of it."""
+
+Varied = Sequence[tuple[str, Case]]
+"""A report with its variants, each a case of its own, by kind; the control comes first."""
+
+
+def vary_cases(cases: Iterable[Case], seed: int) -> tuple[list[Varied], Counter[str]]:
+    """Each case as a control with variants made by rule; what could not be made is counted by kind and reason."""
+    varied: list[Varied] = []
+    missed = Counter[str]()
+    for case in cases:
+        control = case if case.references else replace(case, references=(case.candidate,))
+        variants = [(CONTROL, control)]
+        for kind, text in (
+            (VISUAL, hallucinate(case.candidate, seed)),
+            (LOGIC, change(case.candidate, "contradiction", seed)),
+        ):
+            if isinstance(text, NotMade):
+                missed[f"{kind}: {text.reason}"] += 1
+            else:
+                variants.append((kind, replace(control, id=f"{case.id}#{kind}", candidate=text)))
+        varied.append(variants)
+    return varied, missed
+
+
+def vary_originals(originals: Iterable[Original]) -> list[Varied]:
+    """Originals as controls, with the paraphrases and contradictions that their records bring."""
+    varied: list[Varied] = []
+    for original in originals:
+        control = Case(original.id, original.text, (original.text,))
+        variants = [(CONTROL, control)]
+        for k, variant in enumerate(original.variants):
+            kind = PARAPHRASE if variant.form == PARAPHRASE else LOGIC if variant.kind == "contradiction" else None
+            if kind is not None:
+                variants.append((kind, replace(control, id=f"{original.id}#{k}", candidate=variant.text)))
+        if len(variants) > 1:
+            varied.append(variants)
+    return varied

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from medassay.engine.score_table import Labels, ScoreTable
 from medassay.errors import MedassayError
-from medassay.study.resampling import Floats, Ints, merged
-from medassay.study.scorefile import Labels, ScoreTable
+from medassay.study.resampling import Floats, Ints, Mask, merged, own_clusters
 
 MOST_SYSTEMS = 50
 """More values than this in the column of systems, and it is another column that was meant."""
@@ -36,7 +35,7 @@ class Pairing:
     rows: Ints
     items_of: Ints
     systems_of: Ints
-    present: npt.NDArray[np.bool_]
+    present: Mask
     clusters: Ints
     notes: tuple[str, ...]
 
@@ -55,12 +54,12 @@ class Pairing:
 def pair_items(scores: ScoreTable, by: str, item: str | None, cluster: str, seed: int) -> Pairing:
     """Pair the rows of a scores file; raises where nothing pairs them."""
     if by not in scores.columns and by == "system":
-        raise MedassayError(f"{scores.name}: no column 'system'; name the column that tells systems apart with --by")
+        raise MedassayError(f"{scores.name}: no column 'system'; name the column that tells systems apart with `by`")
     systems = scores.labels(by)
     if not 2 <= len(systems.names) <= MOST_SYSTEMS:
         raise MedassayError(
             f"{scores.name}: column '{by}' has {len(systems.names):,} different values; "
-            f"a comparison needs 2 to {MOST_SYSTEMS} systems (choose the column with --by)"
+            f"a comparison needs 2 to {MOST_SYSTEMS} systems (choose the column with `by`)"
         )
     name = item or _default_item(scores, systems)
     labels = scores.labels(name)
@@ -104,7 +103,7 @@ def _default_item(scores: ScoreTable, systems: Labels) -> str:
             return column
     raise MedassayError(
         f"{scores.name}: no id and no reference_key stands under two systems, so nothing pairs their rows; "
-        "name the column that does with --item"
+        "name the column that does with `item`"
     )
 
 
@@ -117,14 +116,10 @@ def _crosses(labels: Labels, systems: Labels) -> bool:
 def _clusters(scores: ScoreTable, rows: Ints, item: str, cluster: str) -> tuple[str, Ints]:
     """What is resampled together, by item: its name for the reader, and a number for each item."""
     column = "reference_key" if cluster == "reference" else cluster
-    alone = np.arange(len(rows), dtype=np.int64)
     if cluster == "none" or column == item or (cluster == "reference" and column not in scores.columns):
-        return "item", alone
-    codes = scores.labels(column).codes[rows]
-    # An item without a value is a cluster of its own.
-    own = np.where(codes >= 0, codes, len(rows) + int(codes.max(initial=0)) + 1 + alone)
-    _, numbers = np.unique(own, return_inverse=True)
-    return "same reference" if cluster == "reference" else f"column '{cluster}'", numbers.astype(np.int64)
+        return "item", np.arange(len(rows), dtype=np.int64)
+    numbers = own_clusters(scores.labels(column).codes[rows])
+    return "same reference" if cluster == "reference" else f"column '{cluster}'", numbers
 
 
 def _mismatch(scores: ScoreTable, rows: Ints, items_of: Ints, item: str) -> list[str]:

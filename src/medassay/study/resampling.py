@@ -2,21 +2,102 @@
 
 A statistic that is a sum over cases needs no second look at the cases: its value on a resample is the
 clusters' weights times the clusters' sums. Draws are made a block at a time, so memory stays flat.
+Intervals are percentile bootstrap intervals over clusters (Efron and Tibshirani 1993, ch. 13; Koehn 2004).
 """
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 MOST_CLUSTERS = 10_000
 """Clusters resampled one by one; more than these are first merged at random into as many groups."""
 
 _BLOCK = 2_000_000
 """Weights held at once: 16 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with its 95 % interval.
+
+    value: NaN where it cannot be computed.
+    low, high: None where there is no interval: fewer than two clusters, or no resampling was asked for.
+    p: two-sided p-value, where a test was made.
+    n: how many observations (cases, pairs of texts) it is over, where that is counted.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    n: int = 0
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a number."""
+        return math.isfinite(self.value)
+
+    def scaled(self, factor: float, shift: float = 0.0) -> Estimate:
+        """The estimate of `factor` · value + `shift`.
+
+        >>> Estimate(0.25, 0.2, 0.4).scaled(-1, 1)
+        Estimate(value=0.75, low=0.6, high=0.8, p=None, n=0)
+        """
+        ends = [None if end is None else factor * end + shift for end in (self.low, self.high)]
+        low, high = ends if factor >= 0 else reversed(ends)
+        return replace(self, value=factor * self.value + shift, low=low, high=high)
+
+
+def interval(drawn: Floats) -> tuple[float, float] | tuple[None, None]:
+    """The middle 95 % of resampled values; nothing where more than one in twenty is undefined."""
+    kept = drawn[np.isfinite(drawn)]
+    if len(kept) < 0.95 * len(drawn) or not len(kept):
+        return None, None
+    low, high = np.percentile(kept, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def ratio(sums: Floats, resamples: int, seed: int) -> Estimate:
+    """The total of the first column over that of the second, resampled by row; NaN where the second is 0.
+
+    A mean is the ratio of summed values to counts, a share that of hits to pairs.
+    """
+    above, below = (float(total) for total in sums.reshape(-1, 2).sum(axis=0))
+    if not below:
+        return Estimate(math.nan)
+    estimate = Estimate(above / below)
+    if len(sums) < 2 or not resamples:
+        return estimate
+    drawn = bootstrap_sums(sums, resamples, seed)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low, high = interval(drawn[:, 0] / drawn[:, 1])
+    return replace(estimate, low=low, high=high)
+
+
+def cluster_sums(clusters: Ints, *terms: Floats) -> Floats:
+    """The sum of each term by cluster: [cases] in, [clusters, terms] out, in the order of the cluster numbers."""
+    _, index = np.unique(clusters, return_inverse=True)
+    return np.stack([np.bincount(index, term) for term in terms], axis=1)
+
+
+def own_clusters(codes: Ints) -> Ints:
+    """Cluster numbers from the codes of a column; a row without a value (−1) is a cluster of its own.
+
+    >>> own_clusters(np.array([3, -1, 3, -1])).tolist()
+    [0, 1, 0, 2]
+    """
+    alone = np.arange(len(codes), dtype=np.int64)
+    marks = np.where(codes >= 0, codes, len(codes) + int(codes.max(initial=0)) + 1 + alone)
+    _, numbers = np.unique(marks, return_inverse=True)
+    return numbers.astype(np.int64)
 
 
 def bootstrap_sums(sums: Floats, resamples: int, seed: int) -> Floats:
@@ -66,6 +147,6 @@ def merged(clusters: Ints, seed: int) -> Ints:
     count = int(clusters.max()) + 1 if len(clusters) else 0
     if count <= MOST_CLUSTERS:
         return clusters
-    place = np.random.default_rng(seed).permutation(count) % MOST_CLUSTERS
-    out: Ints = place[clusters].astype(np.int64)
+    group = np.random.default_rng(seed).permutation(count) % MOST_CLUSTERS
+    out: Ints = group[clusters].astype(np.int64)
     return out

@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from medassay.study.correlation import pearson, ranks
-from medassay.study.resampling import Floats, Ints, sign_flip_sums
+from medassay.study.resampling import Floats, Ints, cluster_sums, sign_flip_sums
 from medassay.study.significance import holm
 
 _TOGETHER = 120
@@ -55,7 +55,7 @@ def rivals(
 ) -> list[Rival]:
     """Every two metrics compared on one human column.
 
-    judged and metrics hold one number a case, NaN where there is none, all turned so that more is better.
+    judged and metrics hold one number per case, NaN where there is none, all turned so that more is better.
     rank: compare Spearman's correlations (ranks are swapped) in place of Pearson's.
     """
     tested: list[tuple[Rival, Floats]] = []
@@ -68,8 +68,7 @@ def rivals(
         if a is None or b is None or h is None:
             continue
         difference = pearson(a, h) - pearson(b, h)
-        _, place = np.unique(clusters[rows], return_inverse=True)
-        tested.append((Rival(human, first, second, len(rows), difference, 1.0), _sums(a, b, h, place)))
+        tested.append((Rival(human, first, second, len(rows), difference, 1.0), _sums(a, b, h, clusters[rows])))
     p_values = _p_values(tested, flips, seed)
     return [
         replace(
@@ -90,16 +89,14 @@ def _standard(column: Floats) -> Floats | None:
     return out
 
 
-def _sums(a: Floats, b: Floats, h: Floats, place: Ints) -> Floats:
+def _sums(a: Floats, b: Floats, h: Floats, clusters: Ints) -> Floats:
     """Per cluster what a swap changes and what it does not.
 
     With s the mean of the two and d half their difference, the first is s + εd and the second s − εd,
     ε = −1 where they are swapped. Its sum, its sum of squares and its product with h are linear in ε.
     """
     s, d = (a + b) / 2, (a - b) / 2
-    count = int(place.max()) + 1
-    terms = (d, s * d, d * h, s, s * s + d * d, s * h, np.ones_like(s))
-    return np.stack([np.bincount(place, term, count) for term in terms], axis=1)
+    return cluster_sums(clusters, d, s * d, d * h, s, s * s + d * d, s * h, np.ones_like(s))
 
 
 def _p_values(tested: Sequence[tuple[Rival, Floats]], flips: int, seed: int) -> list[float]:
@@ -109,9 +106,9 @@ def _p_values(tested: Sequence[tuple[Rival, Floats]], flips: int, seed: int) -> 
         shapes.setdefault(len(sums), []).append(i)
     for members in shapes.values():
         for start in range(0, len(members), _TOGETHER):
-            some = members[start : start + _TOGETHER]
-            flipped = sign_flip_sums(np.concatenate([tested[i][1][:, :3] for i in some], axis=1), flips, seed)
-            for k, i in enumerate(some):
+            batch = members[start : start + _TOGETHER]
+            flipped = sign_flip_sums(np.concatenate([tested[i][1][:, :3] for i in batch], axis=1), flips, seed)
+            for k, i in enumerate(batch):
                 rival, sums = tested[i]
                 drawn = np.abs(_differences(flipped[:, 3 * k : 3 * k + 3], sums[:, 3:].sum(axis=0)))
                 reached = int((drawn >= abs(rival.difference) - 1e-12).sum())
@@ -123,10 +120,10 @@ def _differences(flipped: Floats, fixed: Floats) -> Floats:
     """r(first, h) − r(second, h) on every flip; h has mean 0 and standard deviation 1."""
     d, sd, dh = flipped.T
     s, squares, sh, n = fixed
-    found = []
+    correlations = []
     for sign in (1.0, -1.0):
         total = s + sign * d
         variance = np.maximum(squares + sign * 2 * sd - total**2 / n, 1e-300)
-        found.append((sh + sign * dh) / np.sqrt(variance * n))
-    out: Floats = found[0] - found[1]
+        correlations.append((sh + sign * dh) / np.sqrt(variance * n))
+    out: Floats = correlations[0] - correlations[1]
     return out

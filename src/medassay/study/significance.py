@@ -12,15 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 
+from medassay.engine.score_table import ScoreTable
 from medassay.errors import MedassayError
-from medassay.scores import Result
 from medassay.study.pairing import Pairing, pair_items
 from medassay.study.resampling import Floats, all_sign_flips, bootstrap_sums, sign_flip_sums
-from medassay.study.scorefile import ScoreTable, read_scores, table_of
 
 _TIE = 1e-12
 """Differences up to this are rounding, not a win."""
@@ -97,29 +95,6 @@ class Comparison:
     notes: tuple[str, ...]
 
 
-def compare_file(
-    path: str | Path,
-    by: str = "system",
-    item: str | None = None,
-    metrics: Sequence[str] | None = None,
-    *,
-    cluster: str = "reference",
-    lower: Sequence[str] = (),
-    resamples: int = 10_000,
-    seed: int = 1,
-) -> Comparison:
-    """`compare` on a scores file."""
-    table = read_scores(path)
-    return compare(table, by, item, metrics=metrics, cluster=cluster, lower=lower, resamples=resamples, seed=seed)
-
-
-def compare_result(
-    result: Result, by: str = "system", item: str | None = None, *, resamples: int = 10_000, seed: int = 1
-) -> Comparison:
-    """`compare` on a finished result."""
-    return compare(table_of(result), by, item, resamples=resamples, seed=seed)
-
-
 def compare(
     scores: ScoreTable,
     by: str = "system",
@@ -145,7 +120,7 @@ def compare(
     paired = pair_items(scores, by, item, cluster, seed)
     chosen = tuple(metrics) if metrics else tuple(m for m in scores.metrics if m not in (by, item, cluster))
     if not chosen:
-        raise MedassayError(f"{scores.name}: no numeric column to compare; name some with --metrics")
+        raise MedassayError(f"{scores.name}: no numeric column to compare; name the columns that are metrics")
     directions, assumed = _directions(scores, chosen, lower)
     pairs: list[Pair] = []
     means: dict[str, dict[str, float]] = {}

@@ -7,19 +7,15 @@ Rates are over pairs of texts of one reference, intervals over references.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from medassay.cases import Case, Row
-from medassay.engine.base import Scored
-from medassay.engine.local import run
 from medassay.metrics.base import Metric
-from medassay.scores import Score
-from medassay.study.correlation import interval
 from medassay.study.material import FORMS, Material, Variant
-from medassay.study.resampling import Floats, bootstrap_sums
+from medassay.study.resampling import Estimate, Floats, ratio
 
 _TIE = 1e-6
 """Differences up to this share of the scale are rounding: neither above nor below."""
@@ -27,21 +23,8 @@ _TIE = 1e-6
 _MOST_GROUPS = 12
 """With more groups than this the column is no grouping, and no ladder is drawn up for each."""
 
-Scores = Mapping[str, Sequence[Sequence[Score]]]
-"""By metric and original, the score of each of its variants."""
-
-Progress = Callable[[Iterator[list[Scored]], int], Iterator[list[Scored]]]
-"""Wraps the batches of a run, given how many texts there are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """A share of pairs, 0…1, with its 95 % interval over references; None where there is no pair."""
-
-    value: float | None
-    pairs: int
-    low: float | None = None
-    high: float | None = None
+Values = Sequence[Floats]
+"""By original, the number of each of its variants; NaN where one is unscored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +33,8 @@ class Drop:
 
     made, not_made: in how many references; unscored: made, but without a number.
     drop: mean loss against the copy, in % of the metric's range (of the copy's score where it has none);
-        negative where the changed text scores higher. lower: share of texts that score below the copy.
+        negative where the changed text scores higher.
+    lower: share of texts that score below the copy; NaN, like the drop, where no text is scored.
     """
 
     form: str
@@ -58,15 +42,13 @@ class Drop:
     made: int
     not_made: int
     unscored: int
-    drop: float | None
-    low: float | None
-    high: float | None
-    lower: float | None
+    drop: Estimate
+    lower: float
 
 
 @dataclass(frozen=True)
 class Card:
-    """One metric's sensitivity card.
+    """One metric's sensitivity card. Rates are shares of pairs, 0…1, over `n` pairs; NaN where there is none.
 
     win: share of pairs where a harmless change of the reference scores above an error in it; 1 is best.
     blind: the negation blind spot: share of pairs where a negated text scores no lower than a harmless
@@ -79,12 +61,12 @@ class Card:
     higher_is_better: bool
     signature: str
     drops: tuple[Drop, ...]
-    win: Rate
-    win_by_kind: Mapping[str, Rate]
-    blind: Rate
-    ladder: Mapping[str, Rate]
-    by_kind: Mapping[str, Mapping[str, Rate]]
-    by_group: Mapping[str, Mapping[str, Rate]]
+    win: Estimate
+    win_by_kind: Mapping[str, Estimate]
+    blind: Estimate
+    ladder: Mapping[str, Estimate]
+    by_kind: Mapping[str, Mapping[str, Estimate]]
+    by_group: Mapping[str, Mapping[str, Estimate]]
 
 
 RUNGS = (
@@ -98,62 +80,42 @@ RUNGS = (
 
 @dataclass(frozen=True)
 class Stress:
-    """The whole test: a card a metric, what was made, what a reader must know."""
+    """The whole test: a card per metric, what was made, what a reader must know."""
 
     cards: tuple[Card, ...]
     material: Material
-    scores: Scores
-    resamples: int
-    seed: int
     notes: tuple[str, ...]
 
 
-def stress(
+def sensitivity_cards(
     material: Material,
     metrics: Sequence[Metric],
+    values: Mapping[str, Values],
     *,
     resamples: int = 1000,
     seed: int = 1,
-    progress: Progress | None = None,
 ) -> Stress:
-    """Score every variant against its original with every metric, and draw up the cards."""
-    scores = _score(material, metrics, progress)
-    cards = tuple(_card(metric, material, scores[metric.name], resamples, seed) for metric in metrics)
+    """Draw up the card of every metric.
+
+    Args:
+        material: the originals with their variants.
+        metrics: what is judged: names, directions, bounds and signatures.
+        values: by metric, the scores of every original's variants against it.
+        resamples: of the bootstrap over references; 0 for no intervals.
+        seed: of the resampling.
+    """
+    cards = tuple(_card(metric, material, values[metric.name], resamples, seed) for metric in metrics)
     notes = (*material.notes, f"Intervals: {resamples:,} bootstrap resamples over references; seed {seed}.")
-    return Stress(cards, material, scores, resamples, seed, notes)
-
-
-def _score(
-    material: Material,
-    metrics: Sequence[Metric],
-    progress: Progress | None,
-) -> dict[str, list[list[Score]]]:
-    owners: list[int] = []
-    rows: list[Row] = []
-    for i, one in enumerate(material.originals):
-        for k, variant in enumerate(one.variants):
-            number = len(rows) + 1
-            case = Case(f"{one.id}#{k}", variant.text, (one.text,), one.source, row=number)
-            rows.append(Row(number, case))
-            owners.append(i)
-    out: dict[str, list[list[Score]]] = {m.name: [[] for _ in material.originals] for m in metrics}
-    place = iter(owners)
-    batches = run(rows, metrics)
-    for batch in progress(batches, len(rows)) if progress else batches:
-        for scored in batch:
-            owner = next(place)
-            for name, score in scored.scores.items():
-                out[name][owner].append(score)
-    return out
+    return Stress(cards, material, notes)
 
 
 class _Values:
-    """One metric's numbers: turned so that more is better, NaN where a text is unscored."""
+    """One metric's numbers, turned so that more is better; unscored texts left out."""
 
-    def __init__(self, metric: Metric, material: Material, scores: Sequence[Sequence[Score]]) -> None:
+    def __init__(self, metric: Metric, material: Material, scores: Values) -> None:
         sign = 1.0 if metric.higher_is_better else -1.0
-        self.variants: list[list[Variant]] = [list(one.variants) for one in material.originals]
-        values = [np.array([np.nan if s.value is None else sign * s.value for s in row]) for row in scores]
+        self.variants: list[list[Variant]] = [list(original.variants) for original in material.originals]
+        values = [sign * row for row in scores]
         low, high = metric.bounds
         self.span = high - low if low is not None and high is not None else None
         finite = np.concatenate(values) if values else np.zeros(0)
@@ -162,19 +124,21 @@ class _Values:
 
         self.by_form: list[dict[tuple[str, str | None], list[float]]] = []
         for row, numbers in zip(self.variants, values):
-            found: dict[tuple[str, str | None], list[float]] = {}
+            grouped: dict[tuple[str, str | None], list[float]] = {}
             for variant, value in zip(row, numbers.tolist()):
                 if np.isfinite(value):
-                    found.setdefault((variant.form, None), []).append(value)
-                    found.setdefault((variant.form, variant.kind), []).append(value)
-            self.by_form.append(found)
+                    grouped.setdefault((variant.form, None), []).append(value)
+                    grouped.setdefault((variant.form, variant.kind), []).append(value)
+            self.by_form.append(grouped)
 
     def of(self, original: int, forms: Iterable[str], kind: str | None = None) -> Floats:
         """The numbers of one original's variants of these forms (and this kind), unscored ones left out."""
-        found = self.by_form[original]
-        return np.array([value for form in forms for value in found.get((form, kind), ())])
+        grouped = self.by_form[original]
+        return np.array([value for form in forms for value in grouped.get((form, kind), ())])
 
-    def rate(self, better: Sequence[str], worse: Sequence[str], kind: str | None, resamples: int, seed: int) -> Rate:
+    def rate(
+        self, better: Sequence[str], worse: Sequence[str], kind: str | None, resamples: int, seed: int
+    ) -> Estimate:
         """Share of pairs where a text of the better forms scores above one of the worse forms (of that kind)."""
         sums = []
         for i in range(len(self.by_form)):
@@ -183,25 +147,20 @@ class _Values:
         return _rate(np.array(sums), resamples, seed)
 
 
-def _rate(sums: Floats, resamples: int, seed: int) -> Rate:
-    """[references, (wins, pairs)] as a share with its interval."""
-    used = sums[sums[:, 1] > 0] if len(sums) else sums
-    if not len(used):
-        return Rate(None, 0)
-    wins, pairs = used.sum(axis=0)
-    if len(used) < 2 or not resamples:
-        return Rate(float(wins / pairs), int(pairs))
-    drawn = bootstrap_sums(used, resamples, seed)
-    low, high = interval(drawn[:, 0] / drawn[:, 1])
-    return Rate(float(wins / pairs), int(pairs), low, high)
+def _rate(sums: Floats, resamples: int, seed: int) -> Estimate:
+    """[references, (wins, pairs)] as a share with its interval; references without a pair are not resampled."""
+    sums = sums.reshape(-1, 2)
+    return replace(ratio(sums[sums[:, 1] > 0], resamples, seed), n=int(sums[:, 1].sum()))
 
 
-def _card(metric: Metric, material: Material, scores: Sequence[Sequence[Score]], resamples: int, seed: int) -> Card:
+def _card(metric: Metric, material: Material, scores: Values, resamples: int, seed: int) -> Card:
     values = _Values(metric, material, scores)
-    forms = {v.form for one in material.originals for v in one.variants}
+    forms = {v.form for original in material.originals for v in original.variants}
     paraphrase = ("paraphrase",) if "paraphrase" in forms else ("rewording",)
     harmless, errors = ("harmless", *paraphrase), ("error", "reworded error")
-    kinds = list(dict.fromkeys(v.kind for one in material.originals for v in one.variants if v.form in errors))
+    kinds = list(
+        dict.fromkeys(v.kind for original in material.originals for v in original.variants if v.form in errors)
+    )
 
     return Card(
         metric=metric.name,
@@ -217,7 +176,9 @@ def _card(metric: Metric, material: Material, scores: Sequence[Sequence[Score]],
     )
 
 
-def _rungs(values: _Values, paraphrase: Sequence[str], kind: str | None, resamples: int, seed: int) -> dict[str, Rate]:
+def _rungs(
+    values: _Values, paraphrase: Sequence[str], kind: str | None, resamples: int, seed: int
+) -> dict[str, Estimate]:
     """The rungs that have errors on one side, over one kind of error or all."""
     return {
         "paraphrase > error": values.rate(paraphrase, ("error",), kind, resamples, seed),
@@ -226,26 +187,26 @@ def _rungs(values: _Values, paraphrase: Sequence[str], kind: str | None, resampl
     }
 
 
-def _ladder(values: _Values, paraphrase: Sequence[str], resamples: int, seed: int) -> dict[str, Rate]:
-    found = {
+def _ladder(values: _Values, paraphrase: Sequence[str], resamples: int, seed: int) -> dict[str, Estimate]:
+    rungs = {
         "copy ≥ paraphrase": _not_above(values, ("copy",), paraphrase, resamples, seed),
         **_rungs(values, paraphrase, None, resamples, seed),
         "unrelated lowest": _lowest(values, resamples, seed),
     }
-    return {rung: found[rung] for rung in RUNGS}
+    return {rung: rungs[rung] for rung in RUNGS}
 
 
 def _by_group(
     metric: Metric,
     material: Material,
-    scores: Sequence[Sequence[Score]],
+    scores: Values,
     paraphrase: Sequence[str],
     resamples: int,
     seed: int,
-) -> dict[str, dict[str, Rate]]:
+) -> dict[str, dict[str, Estimate]]:
     groups: dict[str, list[int]] = {}
-    for i, one in enumerate(material.originals):
-        groups.setdefault(one.group, []).append(i)
+    for i, original in enumerate(material.originals):
+        groups.setdefault(original.group, []).append(i)
     out = {}
     for group, members in groups.items() if 1 < len(groups) <= _MOST_GROUPS else ():
         part = replace(material, originals=tuple(material.originals[i] for i in members))
@@ -253,23 +214,16 @@ def _by_group(
     return out
 
 
-def _opposite(rate: Rate) -> Rate:
-    if rate.value is None:
-        return rate
-    low, high = (None if edge is None else 1.0 - edge for edge in (rate.high, rate.low))
-    return Rate(1.0 - rate.value, rate.pairs, low, high)
-
-
-def _not_above(values: _Values, first: Sequence[str], second: Sequence[str], resamples: int, seed: int) -> Rate:
+def _not_above(values: _Values, first: Sequence[str], second: Sequence[str], resamples: int, seed: int) -> Estimate:
     """Share of pairs where the second does not score above the first."""
-    return _opposite(values.rate(second, first, None, resamples, seed))
+    return values.rate(second, first, None, resamples, seed).scaled(-1.0, 1.0)
 
 
-def _blind(values: _Values, harmless: Sequence[str], resamples: int, seed: int) -> Rate:
-    return _opposite(values.rate(harmless, ("error", "reworded error"), "negation", resamples, seed))
+def _blind(values: _Values, harmless: Sequence[str], resamples: int, seed: int) -> Estimate:
+    return values.rate(harmless, ("error", "reworded error"), "negation", resamples, seed).scaled(-1.0, 1.0)
 
 
-def _lowest(values: _Values, resamples: int, seed: int) -> Rate:
+def _lowest(values: _Values, resamples: int, seed: int) -> Estimate:
     """Share of references whose unrelated text scores below every other text of it."""
     sums = []
     for i in range(len(values.by_form)):
@@ -277,12 +231,12 @@ def _lowest(values: _Values, resamples: int, seed: int) -> Rate:
         rest = values.of(i, {v.form for v in values.variants[i]} - {"unrelated"})
         if len(stranger) and len(rest):
             sums.append((float(stranger.max() < rest.min() - values.tie), 1.0))
-    return _rate(np.array(sums).reshape(-1, 2), resamples, seed)
+    return _rate(np.array(sums), resamples, seed)
 
 
 def _drops(values: _Values, material: Material, resamples: int, seed: int) -> list[Drop]:
-    """One line a form and kind, in the order of the forms; a kind that was never made still has its line."""
-    seen = {(v.form, v.kind) for one in material.originals for v in one.variants} | set(material.not_made)
+    """One line per form and kind, in the order of the forms; a kind that was never made still has its line."""
+    seen = {(v.form, v.kind) for original in material.originals for v in original.variants} | set(material.not_made)
     out = []
     for form, kind in sorted(seen - {("copy", "copy")}, key=lambda pair: (FORMS.index(pair[0]), pair[1])):
         sums, made, unscored, fell = [], 0, 0, 0
@@ -297,24 +251,6 @@ def _drops(values: _Values, material: Material, resamples: int, seed: int) -> li
                 fell += int((changed < copy[0] - values.tie).sum())
         missed = sum(material.not_made.get((form, kind), {}).values())
         array = np.array(sums).reshape(-1, 2)
-        drop, low, high, lower = None, None, None, None
-        if len(array):
-            drop, lower = float(array[:, 0].sum() / array[:, 1].sum()), fell / float(array[:, 1].sum())
-        if len(array) > 1 and resamples:
-            drawn = bootstrap_sums(array, resamples, seed)
-            low, high = interval(drawn[:, 0] / drawn[:, 1])
-        out.append(Drop(form, kind, made, missed, unscored, drop, low, high, lower))
-    return out
-
-
-def rows(test: Stress) -> list[dict[str, object]]:
-    """Every text that was scored, with its scores: one flat record each, for a file."""
-    out = []
-    for i, one in enumerate(test.material.originals):
-        for k, variant in enumerate(one.variants):
-            record: dict[str, object] = {"id": one.id, "form": variant.form, "kind": variant.kind}
-            record |= {"origin": variant.origin, "reference": one.text, "candidate": variant.text}
-            for name, scored in test.scores.items():
-                record |= {name: scored[i][k].value, f"{name}.unscored": scored[i][k].unscored}
-            out.append(record)
+        lower = fell / float(array[:, 1].sum()) if len(array) else math.nan
+        out.append(Drop(form, kind, made, missed, unscored, ratio(array, resamples, seed), lower))
     return out

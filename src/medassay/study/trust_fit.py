@@ -16,7 +16,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from medassay.errors import InputError
 from medassay.metrics.policy import DIMENSIONS, PUBLISHED, Policy
@@ -33,9 +32,7 @@ from medassay.study.calibration import (
     reliability,
 )
 from medassay.study.correlation import spearman
-from medassay.study.resampling import Floats, Ints
-
-Mask = npt.NDArray[np.bool_]
+from medassay.study.resampling import Floats, Ints, Mask
 
 ENOUGH = 80
 """Labelled reports from which on weights are searched for; with fewer the published ones stay."""
@@ -108,9 +105,9 @@ def grid(step: float = STEP) -> list[tuple[float, ...]]:
 def agreement(data: Labelled, weights: Sequence[float]) -> float:
     """Spearman of trust with people's score, −1…1; −2 where it is undefined."""
     values = trust_of(data.dimensions, weights)
-    seen = np.isfinite(values)
-    found = spearman(values[seen], data.human[seen]) if seen.sum() > 1 else math.nan
-    return found if math.isfinite(found) else -2.0
+    assessed = np.isfinite(values)
+    correlation = spearman(values[assessed], data.human[assessed]) if assessed.sum() > 1 else math.nan
+    return correlation if math.isfinite(correlation) else -2.0
 
 
 def search(data: Labelled) -> tuple[float, ...]:
@@ -147,25 +144,25 @@ def fit(
     for what, value in (("risk", risk), ("reject precision", precision), ("confidence", confidence)):
         if not 0 < value < 1:
             raise InputError(f"{what} {value:g} must lie between 0 and 1")
-    seen = data.of(np.isfinite(data.human) & np.isfinite(data.dimensions).any(axis=1))
-    if not len(seen):
+    assessed = data.of(np.isfinite(data.human) & np.isfinite(data.dimensions).any(axis=1))
+    if not len(assessed):
         raise InputError(f"{name}: no report has both a label and an assessed dimension; nothing to calibrate on")
     notes: list[str] = []
     figures: dict[str, float] = {}
-    chosen, rest, how = _weights(seen, weights, seed, notes, figures)
+    chosen, rest, how = _weights(assessed, weights, seed, notes, figures)
     used = _whole(rest, chosen, name, notes)
     values = trust_of(used.dimensions, chosen)
     bins = reliability(values, used.bad)
     figures |= {"auc": auc(values, used.bad), "aurc": aurc(values, used.bad), "ece": ece(bins)}
     figures["spearman"] = agreement(used, chosen)
     points = curve(values, used.bad, used.clusters, resamples=resamples, seed=seed)
-    alone = one_each(used.clusters, seed)
-    free = alone & ~used.barred
+    independent = one_each(used.clusters, seed)
+    free = independent & ~used.barred
     deploy = deploy_threshold(values[free], used.bad[free], risk, confidence)
-    reject = reject_threshold(values[alone], used.bad[alone], precision, confidence)
-    _say(notes, int(alone.sum()), deploy is None, reject is None, risk, precision, confidence)
+    reject = reject_threshold(values[independent], used.bad[independent], precision, confidence)
+    _say(notes, int(independent.sum()), deploy is None, reject is None, risk, precision, confidence)
     basis: dict[str, Any] = {"data": name, "label": label, "n": len(used), "errors": int(used.bad.sum())}
-    basis["independent"] = int(alone.sum())
+    basis["independent"] = int(independent.sum())
     basis |= {"risk": risk, "confidence": confidence, "weights_from": how}
     basis |= {name: round(value, 4) for name, value in figures.items() if math.isfinite(value)}
     high = low = None
@@ -178,9 +175,9 @@ def fit(
         low = reject.point.threshold if high is None else min(reject.point.threshold, high)
         basis["reject"] = {"n": reject.point.n, "bad": reject.point.errors, "at_least": round(reject.bound, 5)}
     basis |= {"curve": [_row(point) for point in points], "notes": notes}
-    made = hashlib.sha256(json.dumps(basis).encode()).hexdigest()[:6]
+    digest = hashlib.sha256(json.dumps(basis).encode()).hexdigest()[:6]
     weighed = dict(zip(DIMENSIONS, chosen))
-    policy = Policy(f"calibrated-{made}", weighed, deploy=high, reject=low, floors={}, calibration=basis)
+    policy = Policy(f"calibrated-{digest}", weighed, deploy=high, reject=low, floors={}, calibration=basis)
     return Fit(policy, tuple(points), tuple(bins), figures, tuple(notes))
 
 
@@ -203,10 +200,10 @@ def _whole(data: Labelled, weights: Sequence[float], name: str, notes: list[str]
     used = data.whole(weights)
     if not len(used):
         ever = [bool(np.isfinite(data.dimensions[:, k]).any()) for k in range(len(DIMENSIONS))]
-        never = [d for d, weight, some in zip(DIMENSIONS, weights, ever) if weight > 0 and not some]
+        never = [d for d, weight, known in zip(DIMENSIONS, weights, ever) if weight > 0 and not known]
         raise InputError(
             f"{name}: no report has all dimensions assessed (never: {', '.join(never) or 'all at once'}); leave a "
-            "dimension out with a weight of 0, as in --weights 0.6,0.4,0"
+            "dimension out with a weight of 0, as in 0.6,0.4,0"
         )
     if len(used) < len(data):
         notes.append(
@@ -233,10 +230,10 @@ def _weights(
             "0.4 / 0.3 / 0.3 stay."
         )
         return published, data, "published"
-    found = search(first)
-    figures["spearman of searched weights, held out"] = agreement(second, found)
+    searched = search(first)
+    figures["spearman of searched weights, held out"] = agreement(second, searched)
     figures["spearman of published weights, held out"] = agreement(second, published)
-    return found, second, f"grid search on {len(first)} other reports of the same data"
+    return searched, second, f"grid search on {len(first)} other reports of the same data"
 
 
 def _say(

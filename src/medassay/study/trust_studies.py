@@ -1,34 +1,44 @@
-"""PathGLS's other studies: repeat-run variance, ablation by dimension, the benchmark table, the domain gap.
+"""The studies of trust in PathGLS: sensitivity, repeat-run variance, ablation, the benchmark table, the domain gap.
 
-Ablation, benchmark and gap work on scores files of `medassay trust`, so nothing is scored again. Intervals are
-95 % bootstrap intervals over clusters (cases that share an id across systems, or a column).
+All work on numbers that are there: tables of trust scores, or the scores of varied reports and of repeated runs.
+Intervals are 95 % bootstrap intervals over clusters (cases that share an id across systems, or a column).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from medassay.cases import Case
-from medassay.engine.local import score_cases
+from medassay.engine.score_table import ScoreTable
 from medassay.errors import InputError
-from medassay.metrics.base import Metric
 from medassay.metrics.policy import DIMENSIONS
-from medassay.study.correlation import bootstrap, interval, spearman
-from medassay.study.resampling import Floats, Ints, bootstrap_sums
-from medassay.study.scorefile import ScoreTable
-from medassay.study.trust_fit import Mask, trust_of
-from medassay.study.trust_table import Cell, Estimate, Table
+from medassay.study.calibration import auc
+from medassay.study.correlation import bootstrap, spearman
+from medassay.study.material import CONTROL, LOGIC, PARAPHRASE, VISUAL
+from medassay.study.resampling import Estimate, Floats, Ints, Mask, bootstrap_sums, cluster_sums, interval, ratio
+from medassay.study.tables import Cell, Table
+from medassay.study.trust_fit import trust_of
 
-SHOWN = (*DIMENSIONS, "trust")
-FOUND = "logic.contradictions"
+COLUMNS = (*DIMENSIONS, "trust")
+CONTRADICTIONS = "logic.contradictions"
 """The column that counts the contradictions of a report."""
+
+PUBLISHED_DROPS = {
+    (VISUAL, "grounding"): 40.3,
+    (LOGIC, "logic"): 26.4,
+    (VISUAL, "bertscore"): 2.2,
+    (LOGIC, "bertscore"): 1.1,
+    (VISUAL, "bleu"): 25.0,
+    (LOGIC, "bleu"): 18.8,
+}
+"""Drops in per cent that PathGLS reports on its own data, which is not ours."""
 
 
 @dataclass(frozen=True)
-class Scores:
+class TrustScores:
     """Trust scores of one or several files, row by row.
 
     values: by metric, NaN where unscored. barred: reports in which logic found a contradiction. system, dataset,
@@ -58,35 +68,37 @@ def gather(
     dataset: str = "dataset",
     level: str = "level",
     cluster: str = "id",
-) -> Scores:
+) -> TrustScores:
     """Rows of scores files; a file without a data set column is a data set of its own, by its name."""
-    values: dict[str, list[Floats]] = {name: [] for name in SHOWN}
+    values: dict[str, list[Floats]] = {name: [] for name in COLUMNS}
     names: dict[str, list[str]] = {"system": [], "dataset": [], "level": [], "cluster": []}
     for stem, table in tables:
-        for name in SHOWN:
+        for name in COLUMNS:
             there = name in table.columns
             values[name].append(table.numbers(name) if there else np.full(len(table), np.nan))
         given = {"system": system, "dataset": dataset, "level": level, "cluster": cluster}
         for what, column in given.items():
             default = stem if what == "dataset" else ""
-            found = cells(table, column) if column in table.columns else [default] * len(table)
+            texts = cells(table, column) if column in table.columns else [default] * len(table)
             if what == "cluster":
-                found = [f"{stem}\0{one or i}" for i, one in enumerate(found)]
-            names[what] += [one or default for one in found] if what != "cluster" else found
-    if all(np.isnan(np.concatenate(values[name])).all() for name in SHOWN):
+                texts = [f"{stem}\0{text or i}" for i, text in enumerate(texts)]
+            names[what] += [text or default for text in texts] if what != "cluster" else texts
+    if all(np.isnan(np.concatenate(values[name])).all() for name in COLUMNS):
         listed = ", ".join(stem for stem, _ in tables)
         raise InputError(
-            f"{listed}: no column of {', '.join(SHOWN)} holds a number; make one with medassay trust --out"
+            f"{listed}: no column of {', '.join(COLUMNS)} holds a number; make one with medassay trust --out"
         )
     _, clusters = np.unique(np.array(names["cluster"]), return_inverse=True)
     joined = {name: np.concatenate(parts) for name, parts in values.items()}
-    barred = np.concatenate(
-        [
-            np.nan_to_num(table.numbers(FOUND)) > 0 if FOUND in table.columns else np.zeros(len(table), bool)
-            for _, table in tables
-        ]
-    )
-    return Scores(joined, names["system"], names["dataset"], names["level"], clusters.astype(np.int64), barred)
+    barred = np.concatenate([_barred(table) for _, table in tables])
+    return TrustScores(joined, names["system"], names["dataset"], names["level"], clusters.astype(np.int64), barred)
+
+
+def _barred(table: ScoreTable) -> Mask:
+    """The reports in which logic found a contradiction."""
+    if CONTRADICTIONS not in table.columns:
+        return np.zeros(len(table), bool)
+    return np.nan_to_num(table.numbers(CONTRADICTIONS)) > 0
 
 
 def cells(table: ScoreTable, column: str) -> list[str]:
@@ -96,30 +108,24 @@ def cells(table: ScoreTable, column: str) -> list[str]:
 
 
 def _mean(values: Floats, clusters: Ints, resamples: int, seed: int) -> Estimate:
-    """A mean over scored cases with its interval over clusters."""
+    """A mean over scored cases with its interval over clusters; NaN where no case is scored."""
+    return ratio(_sums_and_counts(values, clusters), resamples, seed)
+
+
+def _sums_and_counts(values: Floats, clusters: Ints) -> Floats:
+    """By cluster, the sum and the number of scored cases."""
     seen = np.isfinite(values)
-    if not seen.any():
-        return Estimate(None)
-    sums = _summed(values[seen], clusters[seen])
-    if len(sums) < 2 or not resamples:
-        return Estimate(float(values[seen].mean()))
-    drawn = bootstrap_sums(sums, resamples, seed)
-    return Estimate(float(values[seen].mean()), *interval(drawn[:, 0] / drawn[:, 1]))
+    return cluster_sums(clusters[seen], values[seen], np.ones(int(seen.sum())))
 
 
-def _summed(values: Floats, clusters: Ints) -> Floats:
-    _, place = np.unique(clusters, return_inverse=True)
-    return np.stack([np.bincount(place, values), np.bincount(place).astype(float)], axis=1)
-
-
-def benchmark(scores: Scores, *, resamples: int = 1000, seed: int = 1) -> Table:
+def benchmark(scores: TrustScores, *, resamples: int = 1000, seed: int = 1) -> Table:
     """Model × data set, at patch and slide level: the mean of each dimension and of trust, and their cases."""
     keys = list(dict.fromkeys(zip(scores.dataset, scores.level, scores.system)))
     rows: list[dict[str, Cell]] = []
     for key in sorted(keys):
-        mine = np.array([one == key for one in zip(scores.dataset, scores.level, scores.system)])
+        mine = np.array([row_key == key for row_key in zip(scores.dataset, scores.level, scores.system)])
         record: dict[str, Cell] = {"data set": key[0], "level": key[1] or "–", "model": key[2] or "–"}
-        for name in SHOWN:
+        for name in COLUMNS:
             record[name] = _mean(scores.values[name][mine], scores.clusters[mine], resamples, seed)
         whole = np.isfinite(scores.dimensions[mine]).all(axis=1)
         rows.append(record | {"n": int(mine.sum()), "whole": int(whole.sum())})
@@ -130,7 +136,7 @@ def benchmark(scores: Scores, *, resamples: int = 1000, seed: int = 1) -> Table:
     return Table("benchmark", "Benchmark", rows, notes)
 
 
-def gap(scores: Scores, public: str, private: str, *, resamples: int = 1000, seed: int = 1) -> Table:
+def gap(scores: TrustScores, public: str, private: str, *, resamples: int = 1000, seed: int = 1) -> Table:
     """Public minus private mean for each model: how much it owes to data it may have seen. Nearer 0 is better."""
     for name in (public, private):
         if name not in scores.dataset:
@@ -139,7 +145,7 @@ def gap(scores: Scores, public: str, private: str, *, resamples: int = 1000, see
     datasets, systems = np.array(scores.dataset), np.array(scores.system)
     rows: list[dict[str, Cell]] = []
     for system in dict.fromkeys(scores.system):
-        for name in SHOWN:
+        for name in COLUMNS:
             sides = []
             for dataset in (public, private):
                 mine = (datasets == dataset) & (systems == system) & np.isfinite(scores.values[name])
@@ -157,17 +163,19 @@ def gap(scores: Scores, public: str, private: str, *, resamples: int = 1000, see
 
 def _difference(sides: Sequence[tuple[Floats, Ints]], resamples: int, seed: int) -> dict[str, Cell]:
     means = [float(values.mean()) for values, _ in sides]
-    found = Estimate(means[0] - means[1])
-    summed = [_summed(*side) for side in sides]
-    if resamples and min(len(one) for one in summed) > 1:
-        drawn = [bootstrap_sums(one, resamples, seed + i) for i, one in enumerate(summed)]
-        first, second = (one[:, 0] / one[:, 1] for one in drawn)
-        found = Estimate(means[0] - means[1], *interval(first - second))
+    estimate = Estimate(means[0] - means[1])
+    summed = [_sums_and_counts(*side) for side in sides]
+    if resamples and min(len(sums) for sums in summed) > 1:
+        drawn = [bootstrap_sums(sums, resamples, seed + i) for i, sums in enumerate(summed)]
+        first, second = (sums[:, 0] / sums[:, 1] for sums in drawn)
+        estimate = Estimate(means[0] - means[1], *interval(first - second))
     counts = {"n public": len(sides[0][0]), "n private": len(sides[1][0])}
-    return {"public": means[0], "private": means[1], "gap": found, **counts}
+    return {"public": means[0], "private": means[1], "gap": estimate, **counts}
 
 
-def ablation(scores: Scores, human: Floats, weights: Sequence[float], *, resamples: int = 1000, seed: int = 1) -> Table:
+def ablation(
+    scores: TrustScores, human: Floats, weights: Sequence[float], *, resamples: int = 1000, seed: int = 1
+) -> Table:
     """Spearman of trust with people, whole and without each dimension; a larger loss means it mattered more."""
     whole = np.isfinite(scores.dimensions).all(axis=1) & np.isfinite(human)
     if whole.sum() < 3:
@@ -187,15 +195,15 @@ def ablation(scores: Scores, human: Floats, weights: Sequence[float], *, resampl
     base = spearman(trust_of(dimensions, weights), people)
     for way in sorted(ways, key=lambda way: (way != "all three", "alone" in way)):
         values = trust_of(dimensions, ways[way])
-        found = spearman(values, people)
+        correlation = spearman(values, people)
         if resamples:
             count = int(clusters.max()) + 1
-            made = bootstrap(values, people, clusters.astype(np.int64), count, resamples, seed, ["spearman"])
-            drawn[way] = made["spearman"]
+            resampled = bootstrap(values, people, clusters.astype(np.int64), count, resamples, seed, ["spearman"])
+            drawn[way] = resampled["spearman"]
         low, high = interval(drawn[way]) if resamples else (None, None)
-        record: dict[str, Cell] = {"trust": way, "Spearman": Estimate(_finite(found), low, high)}
-        if way != "all three" and np.isfinite(found) and base:
-            change = Estimate(100 * (found - base) / abs(base))
+        record: dict[str, Cell] = {"trust": way, "Spearman": Estimate(correlation, low, high)}
+        if way != "all three" and np.isfinite(correlation) and base:
+            change = Estimate(100 * (correlation - base) / abs(base))
             if resamples:
                 with np.errstate(invalid="ignore", divide="ignore"):
                     relative = 100 * (drawn[way] - drawn["all three"]) / abs(drawn["all three"])
@@ -211,39 +219,25 @@ def ablation(scores: Scores, human: Floats, weights: Sequence[float], *, resampl
     return Table("ablation", "Ablation by dimension", rows, notes, frozenset({"change %"}))
 
 
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
-
-
-def repeat(cases: Sequence[Case], load: Callable[[], Sequence[Metric]], *, runs: int = 5, seed: int = 1) -> Table:
-    """Score the same cases several times, models loaded anew and rows in another order; the spread should be 0.
+def repeat_runs(values: Mapping[str, Sequence[Floats]], reasons: Mapping[str, Sequence[Sequence[str | None]]]) -> Table:
+    """The spread of repeated runs, which should be 0; a row per score.
 
     sd: standard deviation of one case's values over the runs (n − 1); its mean and its largest over cases.
+
+    Args:
+        values: by score and run, a number per case, cases in the same order; NaN where unscored.
+        reasons: likewise why a case is unscored.
     """
-    if runs < 2:
-        raise InputError(f"repeat: {runs} run shows no variance; ask for two or more")
-    found: dict[str, list[Floats]] = {}
-    reasons: dict[str, list[list[str | None]]] = {}
-    for k in range(runs):
-        metrics = load()
-        order = np.random.default_rng([seed, k]).permutation(len(cases)) if k else np.arange(len(cases))
-        result = score_cases([cases[i] for i in order], metrics)
-        for metric in metrics:
-            values = np.full(len(cases), np.nan)
-            why: list[str | None] = [None] * len(cases)
-            for place, score in zip(order.tolist(), result.scores[metric.name]):
-                values[place] = np.nan if score.value is None else score.value
-                why[place] = score.unscored
-            found.setdefault(metric.name, []).append(values)
-            reasons.setdefault(metric.name, []).append(why)
     rows: list[dict[str, Cell]] = []
-    for name, columns in found.items():
+    runs = 0
+    for name, columns in values.items():
+        runs = len(columns)
         stacked = np.stack(columns)
         seen = np.isfinite(stacked).all(axis=0)
         # About the first run: equal numbers have a deviation of 0, not of rounding.
         sd = (stacked[:, seen] - stacked[0, seen]).std(axis=0, ddof=1)
         same = (stacked[:, seen] == stacked[0, seen]).all(axis=0)
-        turned = sum(len({one[i] for one in reasons[name]}) > 1 for i in range(len(cases)))
+        turned = sum(len(set(of_case)) > 1 for of_case in zip(*reasons[name]))
         row: dict[str, Cell] = {"score": name, "mean sd": float(sd.mean()) if len(sd) else None}
         row |= {"largest sd": float(sd.max()) if len(sd) else None, "bit for bit": int(same.sum())}
         rows.append(row | {"n": int(seen.sum()), "other reason": turned, "runs": runs})
@@ -253,3 +247,66 @@ def repeat(cases: Sequence[Case], load: Callable[[], Sequence[Metric]], *, runs:
         "unscored in some runs only, or for different reasons.",
     ]
     return Table("repeat", "Repeat-run variance", rows, notes)
+
+
+def sensitivity(
+    kinds: Sequence[Sequence[str]],
+    values: Mapping[str, Sequence[Floats]],
+    higher_is_better: Mapping[str, bool],
+    *,
+    resamples: int = 1000,
+    seed: int = 1,
+    notes: Sequence[str] = (),
+) -> Table:
+    """Does a score fall where a report goes wrong? A row per metric and kind of variant (PathGLS's sensitivity study).
+
+    The drop is (mean of controls − mean of variants) / mean of controls, over reports that have both numbers.
+
+    Args:
+        kinds: by report, the kind of each of its texts, the control first.
+        values: by metric and report, a number per text; NaN where unscored.
+        higher_is_better: by metric.
+    """
+    flat = np.array([kind for report in kinds for kind in report])
+    rows = []
+    for kind in (kind for kind in (VISUAL, LOGIC, PARAPHRASE) if kind in flat):
+        for metric, of_reports in values.items():
+            row = _drop(metric, kind, kinds, of_reports, resamples, seed)
+            numbers = np.concatenate(of_reports) * (1.0 if higher_is_better[metric] else -1.0)
+            rows.append(row | {"AUC": _auc(kind, numbers, flat)} if row["n"] else row)
+    silent = [metric for metric in values if not any(row["metric"] == metric and row["n"] for row in rows)]
+    rows = [row for row in rows if row["metric"] not in silent]
+    remarks = [
+        f"Drop: (control − variant) / control, 95 % intervals over {len(kinds):,} reports. AUC: chance that a "
+        "control, or a paraphrase where there are any, scores above the variant.",
+        "Published: PathGLS on its own data. Reference-based metrics see the case's reference, or the control.",
+        *(f"{name}: not assessed, no report of the file has a number for it." for name in silent),
+        *notes,
+    ]
+    return Table("sensitivity", "Sensitivity", rows, remarks, frozenset({"drop %", "published %"}))
+
+
+def _drop(
+    metric: str, kind: str, kinds: Sequence[Sequence[str]], values: Sequence[Floats], resamples: int, seed: int
+) -> dict[str, Cell]:
+    pairs, unscored = [], 0
+    for of_texts, numbers in zip(kinds, values):
+        control, variants = numbers[0], numbers[np.array(of_texts) == kind]
+        scored = variants[np.isfinite(variants)]
+        unscored += len(variants) - len(scored) if np.isfinite(control) else len(variants)
+        if np.isfinite(control) and len(scored):
+            pairs.append((float(scored.mean()), float(control)))
+    array = np.array(pairs).reshape(-1, 2)
+    changed, control = array.mean(axis=0).tolist() if len(array) else (None, None)
+    record: dict[str, Cell] = {"variant": kind, "metric": metric, "control": control, "changed": changed}
+    record["drop %"] = ratio(array, resamples, seed).scaled(-100.0, 100.0)
+    record |= {"AUC": None, "n": len(array), "unscored": unscored}
+    return record | {"published %": PUBLISHED_DROPS.get((kind, metric))}
+
+
+def _auc(kind: str, values: Floats, kinds: np.ndarray) -> float | None:
+    """How well a score tells the variants from harmless texts; None where one side has no number."""
+    harmless = PARAPHRASE if (kinds == PARAPHRASE).any() and kind != PARAPHRASE else CONTROL
+    chosen = ((kinds == kind) | (kinds == harmless)) & np.isfinite(values)
+    area = auc(values[chosen], (kinds[chosen] == kind).astype(float))
+    return None if math.isnan(area) else area

@@ -12,17 +12,25 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from medassay.engine.score_table import ScoreTable
 from medassay.errors import MedassayError, UnknownName, nearest
-from medassay.study.correlation import COEFFICIENTS, interval, pearson
-from medassay.study.levels import Coefficient, between_systems, item_level, line_rmse, scale_ends, within_items
-from medassay.study.resampling import Floats, Ints, merged
+from medassay.study.correlation import pearson
+from medassay.study.levels import (
+    Line,
+    between_systems,
+    item_level,
+    least_squares,
+    line_rmse,
+    scale_ends,
+    within_items,
+)
+from medassay.study.resampling import Estimate, Floats, Ints, interval, merged, own_clusters
 from medassay.study.rivals import Rival, rivals
-from medassay.study.scorefile import ScoreTable
 
 FEWEST = 5
 """Cases below which no correlation is given."""
 
-_NONE = Coefficient(float("nan"))
+_NONE = Estimate(float("nan"))
 _Drawn = tuple[Ints, Floats]
 """Which cases were drawn from, and a coefficient on each resample."""
 
@@ -50,24 +58,19 @@ class Agreement:
     missing: int
     clusters: int
     reason: str | None = None
-    item: Mapping[str, Coefficient] = field(default_factory=dict)
+    item: Mapping[str, Estimate] = field(default_factory=dict)
     r2: float | None = None
     rmse: float | None = None
-    within: Mapping[str, Coefficient] = field(default_factory=dict)
+    within: Mapping[str, Estimate] = field(default_factory=dict)
     items: int = 0
     idle: int = 0
-    system: Mapping[str, Coefficient] = field(default_factory=dict)
+    system: Mapping[str, Estimate] = field(default_factory=dict)
     systems: int = 0
 
-
-@dataclass(frozen=True, slots=True)
-class AggregateScore:
-    """The papers' aggregate of a metric: ¼(2 r_F1 − r_H − r_O), −1…1, higher is better; Pearson, item level."""
-
-    metric: str
-    value: float
-    low: float | None
-    high: float | None
+    def strength(self, name: str) -> float:
+        """A coefficient over all cases, turned so that 1 is perfect agreement; −2 where there is none."""
+        estimate = self.item.get(name, _NONE)
+        return estimate.value * self.expected if estimate.known else -2.0
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,9 @@ class Validation:
     """A whole study.
 
     metrics, humans: the columns, in order; higher: whether higher is better, by column.
-    agreements: metric by metric for each human column; aggregates, rivals: where they were asked for.
+    agreements: metric by metric for each human column; rivals: every two metrics against it.
+    aggregates: by metric ¼(2 r_F1 − r_H − r_O), −1…1, higher is better (Pearson, item level; Ben Abacha et al. 2023),
+        where the columns `aggregate_of` are there.
     columns: the numbers of the cases that count, for scatter plots; systems_of: each case's system, or −1;
         clusters: what was resampled together.
     notes: what a reader must know: exclusions, directions taken, how resampling went.
@@ -85,7 +90,7 @@ class Validation:
     humans: tuple[str, ...]
     higher: Mapping[str, bool]
     agreements: tuple[Agreement, ...]
-    aggregates: tuple[AggregateScore, ...]
+    aggregates: Mapping[str, Estimate]
     aggregate_of: tuple[str, ...]
     rivals: tuple[Rival, ...]
     coefficient: str
@@ -101,21 +106,20 @@ class Validation:
         """One cell of the study."""
         return next(a for a in self.agreements if (a.metric, a.human) == (metric, human))
 
-    def rows(self) -> list[dict[str, str | float | int | None]]:
-        """One flat record a metric and human column, for a file."""
-        out: list[dict[str, str | float | int | None]] = []
-        for one in self.agreements:
-            record: dict[str, str | float | int | None] = {"metric": one.metric, "human": one.human}
-            record |= {"expected_sign": one.expected, "n": one.n, "missing": one.missing, "clusters": one.clusters}
-            for level, found in (("", one.item), ("within.", one.within), ("system.", one.system)):
-                for name in COEFFICIENTS:
-                    c = found.get(name, _NONE)
-                    record |= {f"{level}{name}": None if c is _NONE else c.value, f"{level}{name}.p": c.p}
-                    if level != "system.":
-                        record |= {f"{level}{name}.low": c.low, f"{level}{name}.high": c.high}
-            record |= {"r2": one.r2, "rmse": one.rmse, "items": one.items, "systems": one.systems}
-            out.append({**record, "not_assessed": one.reason})
-        return out
+    def ranked(self, human: str) -> list[Agreement]:
+        """All metrics against one human column, the best agreement first."""
+        return sorted(
+            (self.of(m, human) for m in self.metrics), key=lambda agreement: -agreement.strength(self.coefficient)
+        )
+
+    def beaten(self, metric: str, human: str) -> list[str]:
+        """The metrics that this one is shown to agree better than."""
+        won = (r for r in self.rivals if r.human == human and r.better == metric)
+        return [r.second if r.first == metric else r.first for r in won]
+
+    def line(self, metric: str, human: str, points: int = 25, resamples: int = 200) -> Line:
+        """The least-squares line of a metric on a human column, with its 95 % bootstrap bounds over clusters."""
+        return least_squares(self.columns[human], self.columns[metric], self.clusters, points, resamples)
 
 
 def validate(
@@ -151,15 +155,15 @@ def validate(
     if coefficient not in ("pearson", "spearman"):
         raise UnknownName(f"coefficient '{coefficient}': use pearson or spearman")
     if not humans:
-        raise MedassayError("no human column named; say which with --human")
+        raise MedassayError("no human column named; say which columns people filled in")
     study = _Study(scores, tuple(dict.fromkeys(humans)), metrics, lower, higher, item, by, cluster, seed)
     agreements: list[Agreement] = []
     boots: dict[tuple[str, str], _Drawn | None] = {}
     for human in study.humans:
         judged = study.judged(human, above)
         for metric in study.metrics:
-            made, boot = _agreement(study, metric, human, judged, scale, resamples, seed)
-            agreements.append(made)
+            agreement, boot = _agreement(study, metric, human, judged, scale, resamples, seed)
+            agreements.append(agreement)
             boots[metric, human] = boot
     three = _three(study.humans, aggregate)
     contests = [r for human in study.humans for r in _contests(study, human, above, coefficient, seed)]
@@ -168,7 +172,7 @@ def validate(
         humans=study.humans,
         higher=study.better,
         agreements=tuple(agreements),
-        aggregates=tuple(_aggregates(study, agreements, boots, three)),
+        aggregates=_aggregates(study, agreements, boots, three),
         aggregate_of=three,
         rivals=tuple(contests),
         coefficient=coefficient,
@@ -203,7 +207,7 @@ class _Study:
             scores.numbers(human)
         self.metrics = tuple(metrics) if metrics else tuple(m for m in scores.metrics if m not in {*humans, by, item})
         if not self.metrics:
-            raise MedassayError(f"{scores.name}: no metric to validate; name some with --metrics")
+            raise MedassayError(f"{scores.name}: no metric to validate; name the columns that are metrics")
         for name in (*lower, *higher):
             if name not in (known := (*self.metrics, *humans)):
                 raise UnknownName(f"direction of '{name}': neither a metric nor a human column{nearest(name, known)}")
@@ -247,16 +251,13 @@ class _Study:
         return None, np.full(len(self.scores), -1)
 
     def _clusters(self, cluster: str) -> tuple[str, Ints]:
-        alone: Ints = np.arange(len(self.scores), dtype=np.int64)
         name = cluster
         if cluster == "reference":
             name = "reference_key" if "reference_key" in self.scores.columns else self.item_name or "none"
         if name == "none":
-            return "case", alone
-        codes = self.scores.labels(name).codes
-        own = np.where(codes >= 0, codes, len(codes) + int(codes.max(initial=0)) + 1 + alone)
-        _, numbers = np.unique(own, return_inverse=True)
-        return "same reference" if name == "reference_key" else f"column '{name}'", numbers.astype(np.int64)
+            return "case", np.arange(len(self.scores), dtype=np.int64)
+        numbers = own_clusters(self.scores.labels(name).codes)
+        return "same reference" if name == "reference_key" else f"column '{name}'", numbers
 
 
 def _agreement(
@@ -288,7 +289,7 @@ def _agreement(
     r = whole["pearson"].value
     within, items, idle = within_items(x, y, study.items[rows], study.clusters[rows], resamples, seed)
     system, systems = between_systems(x, y, study.system_of[rows], seed)
-    made = Agreement(
+    agreement = Agreement(
         **{name: getattr(base, name) for name in ("metric", "human", "expected", "n", "missing", "clusters")},
         item=whole,
         r2=r * r,
@@ -299,7 +300,7 @@ def _agreement(
         system=system,
         systems=systems,
     )
-    return made, (rows, pearson_boot)
+    return agreement, (rows, pearson_boot)
 
 
 def _not_assessed(metric: str, human: str, x: Floats, y: Floats) -> str | None:
@@ -317,12 +318,12 @@ def _three(humans: Sequence[str], aggregate: Sequence[str] | None) -> tuple[str,
         missing = [name for name in aggregate if name not in humans]
         if len(aggregate) != 3 or missing:
             raise UnknownName(
-                f"--aggregate needs three of the human columns (F1, hallucination, omission), found "
+                f"the aggregate needs three of the human columns (F1, hallucination, omission), found "
                 f"'{','.join(aggregate)}'{nearest(missing[0], humans) if missing else ''}"
             )
         return tuple(aggregate)
-    found = [next((h for h in humans if word in h.lower()), None) for word in ("f1", "halluc", "omi")]
-    return tuple(h for h in found if h is not None) if all(found) else ()
+    columns = [next((h for h in humans if word in h.lower()), None) for word in ("f1", "halluc", "omi")]
+    return tuple(h for h in columns if h is not None) if all(columns) else ()
 
 
 def _aggregates(
@@ -330,8 +331,8 @@ def _aggregates(
     agreements: Sequence[Agreement],
     boots: Mapping[tuple[str, str], _Drawn | None],
     three: tuple[str, ...],
-) -> list[AggregateScore]:
-    out: list[AggregateScore] = []
+) -> dict[str, Estimate]:
+    out: dict[str, Estimate] = {}
     cells = {(a.metric, a.human): a for a in agreements}
     for metric in study.metrics if three else ():
         parts = [cells[metric, human] for human in three]
@@ -345,7 +346,7 @@ def _aggregates(
         if len(drawn) == 3 and all(np.array_equal(rows, drawn[0][0]) for rows, _ in drawn):
             low, high = interval(weights @ np.stack([boot for _, boot in drawn]))
         value = float(weights @ np.array([part.item["pearson"].value for part in parts]))
-        out.append(AggregateScore(metric, value, low, high))
+        out[metric] = Estimate(value, low, high)
     return out
 
 
@@ -373,9 +374,9 @@ def _notes(
             zeros.append(f"{human} {int((column == 0).sum()):,} of {judged:,}")
         low, high = scale_ends(column, scale) if judged else (0.0, 1.0)
         if (low, high) != (0.0, 1.0):
-            notes.append(f"{human}: scaled from {low:g}…{high:g} to 0–1 for RMSE (--scale names other ends).")
+            notes.append(f"{human}: scaled from {low:g}…{high:g} to 0–1 for RMSE (`scale` names other ends).")
     if zeros:
-        notes.append(f"Human scores of 0 count (--above 0 leaves them out): {', '.join(zeros)}.")
+        notes.append(f"Human scores of 0 count (`above` 0 leaves them out): {', '.join(zeros)}.")
     less = [name for name in (*study.metrics, *study.humans) if not study.better[name]]
     if less:
         notes.append(f"Lower is better: {', '.join(less)}; a good metric's correlation then changes its sign.")
@@ -389,5 +390,5 @@ def _notes(
         f"p: {resamples:,} permutations of the same clusters; seed {seed}."
     )
     if study.item_name is None:
-        notes.append("No column repeats, so nothing says which cases are one item: no view inside items (--item).")
+        notes.append("No column repeats, so nothing says which cases are one item: no view inside items.")
     return notes

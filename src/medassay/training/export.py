@@ -7,7 +7,6 @@ files' layout is described in `medassay/models/embedded/FORMAT.md`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 from torch import Tensor, nn
 
+from medassay.models.graphs import write_manifest, write_record
 from medassay.training.bert import SplitEncoder
 from medassay.training.cross import PairModel
 from medassay.training.ner import EntityModel
@@ -243,19 +243,6 @@ def write_tokenizer(source: Path, folder: Path) -> None:
     (folder / "tokenizer.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
-def write_manifest(folder: Path, name: str, roles: Mapping[str, Any], origin: Mapping[str, str]) -> None:
-    """manifest.json: what each file is (hash, bytes, licence, source) and what each role needs."""
-    files = []
-    for path in sorted([*folder.glob("*.onnx"), *folder.glob("*.tsv"), *folder.glob("tokenizer.json")]):
-        content = path.read_bytes()
-        files.append(
-            {"name": path.name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), **origin}
-        )
-    manifest = {"schema": 1, "set": name, "files": files, "roles": dict(roles)}
-    text = json.dumps(manifest, indent=1, ensure_ascii=False)
-    (folder / "manifest.json").write_text(text + "\n", encoding="utf-8")
-
-
 def write_set(out: Path, base: str, role: str, settings: dict[str, Any], figures: dict[str, float]) -> None:
     """Tokenizer, manifest and the held-out figures of a trained role."""
     write_tokenizer(Path(base) / "tokenizer.json", out)
@@ -263,5 +250,4 @@ def write_set(out: Path, base: str, role: str, settings: dict[str, Any], figures
     shared = {"trunk": "trunk.onnx", "max_tokens": 512}
     origin = {"licence": "as the base and the annotation", "source": f"trained from {Path(base).name}"}
     write_manifest(out, f"trained-{role}", {"trunk": trunk, role: {**shared, **settings}}, origin)
-    record = {"role": role, "held_out": figures}
-    (out / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_record(out, role, figures)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import socket
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
@@ -14,7 +13,6 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from medassay import __version__
-from medassay.errors import InputError
 from medassay.human.access import Access, load_key
 from medassay.human.store import Conflict, Store
 from medassay.human.study import Study
@@ -104,14 +102,6 @@ def serve(app: FastAPI, host: str, port: int) -> None:
     """Serve until interrupted. Requests are not logged: addresses and texts stay out of every log."""
     import uvicorn
 
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise InputError(
-                f"cannot listen on {host}, port {port} ({error.strerror}); choose another --port"
-            ) from error
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     uvicorn.run(
         app, host=host, port=port, access_log=False, server_header=False, log_level="warning", timeout_keep_alive=30

@@ -1,0 +1,219 @@
+"""`medassay extract`: entities, relations, assertions and concepts of a whole file, as JSON lines and as a page.
+
+Rows stream through. A run that is interrupted leaves `<out>.<mark>.partial`; the same command, with the same
+models, takes over the records in it that still fit and goes on from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from medassay.console import (
+    CasesArgument,
+    FormatOption,
+    MapOption,
+    ModelsOption,
+    StrictOption,
+    finish,
+    parse_mapping,
+    progress,
+    say,
+)
+from medassay.errors import InputError, MedassayError
+
+if TYPE_CHECKING:
+    from medassay.cases import Case, Row
+    from medassay.report.extract_page import Page
+
+_AT_ONCE = 64
+"""Rows read together."""
+
+
+def extract(
+    cases: CasesArgument,
+    column: Annotated[str, typer.Option(help="Column whose text is read.")] = "candidate",
+    out: Annotated[Path | None, typer.Option(help="JSON lines to write; default: standard output.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Page that shows what was read (.html).")] = None,
+    map_: MapOption = "",
+    format: FormatOption = None,
+    models: ModelsOption = "embedded",
+    strict: StrictOption = False,
+) -> None:
+    """Entities, relations, assertions and concepts of every report, as JSON lines and as a page."""
+    job = Extraction(cases, column, parse_mapping(map_), format, out, html, models, strict)
+    problems = job.run()
+    for path, what in ((out, "extract"), (html, "page")):
+        if path is not None:
+            say(f"{what} of {job.count:,} reports written to {path}")
+    finish(cases, problems)
+
+
+@dataclass
+class Extraction:
+    """One `medassay extract` command.
+
+    column: the column of the file whose text is read (after `columns`, the mapping of names).
+    out: JSON lines; standard output where neither `out` nor `page` is named.
+    """
+
+    cases: str
+    column: str = "candidate"
+    columns: Mapping[str, str] = field(default_factory=dict)
+    format: str | None = None
+    out: Path | None = None
+    page: Path | None = None
+    models: str = "embedded"
+    strict: bool = False
+    count: int = field(default=0, init=False)
+    problems: list[str] = field(default_factory=list, init=False)
+
+    def run(self) -> Sequence[str]:
+        """Read every row; gives the problems of rows that could not be read (the others are written)."""
+        from medassay.report.extract_page import Page
+
+        self._check_writable()
+        page = Page() if self.page is not None else None
+        if self.out is None:
+            self._write(self._records(iter(())), sys.stdout if page is None else None, page)
+        else:
+            self._write_file(self.out, page)
+        if page is not None and self.page is not None:
+            _replace(self.page, page.html())
+        return self.problems
+
+    def _write_file(self, out: Path, page: Page | None) -> None:
+        """The file appears under its name only when it is whole; what an interrupted run left is used first."""
+        partial = out.with_name(f"{out.name}.{self._mark()}.partial")
+        kept = partial.with_name(partial.name + ".kept")
+        # A run stopped while it still took over leaves less than it found: the longer file counts.
+        if partial.exists() and (not kept.exists() or partial.stat().st_size > kept.stat().st_size):
+            partial.replace(kept)
+        try:
+            with partial.open("w", encoding="utf-8", newline="\n") as stream:
+                self._write(self._records(_kept(kept)), stream, page)
+        finally:
+            if self.count == 0:
+                partial.unlink(missing_ok=True)
+        partial.replace(out)
+        kept.unlink(missing_ok=True)
+
+    def _write(self, records: Iterator[dict[str, Any]], stream: IO[str] | None, page: Page | None) -> None:
+        for record in progress(records, "reading", "reports"):
+            self.count += 1
+            if stream is not None:
+                stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+            if page is not None:
+                page.add(record)
+        if self.count == 0:
+            raise InputError(f"{self.cases}: no usable row. First problem: {self.problems[0]}")
+
+    def _records(self, kept: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """One record a readable row, in order; those an earlier run left are not read again."""
+        from medassay.language.graph import read_reports
+
+        readable = (case for row in self._rows() if (case := self._readable(row)) is not None)
+        waiting = next(kept, None)
+        while cases := list(islice(readable, _AT_ONCE)):
+            done: dict[int, dict[str, Any]] = {}
+            for i, case in enumerate(cases):
+                if waiting is not None and _same(waiting, case):
+                    done[i] = waiting
+                    waiting = next(kept, None)
+            fresh = [i for i in range(len(cases)) if i not in done]
+            for i, report in zip(fresh, read_reports([cases[i].candidate for i in fresh], self.models)):
+                done[i] = {**_identity(cases[i]), **report.to_json()}
+            yield from (done[i] for i in range(len(cases)))
+
+    def _rows(self) -> Iterator[Row]:
+        from medassay.cases import read_cases
+
+        theirs = self.columns.get(self.column, self.column)
+        columns = {ours: name for ours, name in self.columns.items() if name != theirs}
+        if theirs != "candidate":
+            columns["candidate"] = theirs
+        return read_cases(self.cases, columns, format=self.format, strict=self.strict)
+
+    def _readable(self, row: Row) -> Case | None:
+        """The row's case, or None with the problem noted."""
+        from medassay.language.checks import problem
+
+        case = row.case
+        if case is None:
+            reason = row.problem
+        elif not case.candidate.strip():
+            reason = f"column '{self.columns.get(self.column, self.column)}' is empty; nothing to read"
+        else:
+            fault = problem(case.candidate)
+            if fault is None:
+                return case
+            reason = f"column '{self.columns.get(self.column, self.column)}' {fault}; it was not read"
+        self.problems.append(f"row {row.number}: {reason}")
+        if self.strict:
+            raise InputError(f"{self.cases}, {self.problems[-1]}")
+        return None
+
+    def _mark(self) -> str:
+        """Tells runs apart whose records cannot be shared: other models, another version."""
+        from medassay import __version__
+        from medassay.models import load
+
+        names = [load("ner", self.models).name, load("re", self.models).name, __version__]
+        return hashlib.blake2b(json.dumps(names).encode(), digest_size=4).hexdigest()
+
+    def _check_writable(self) -> None:
+        for path in (self.out, self.page):
+            if path is None:
+                continue
+            folder = path.resolve().parent
+            if not folder.is_dir():
+                raise InputError(f"{path}: the folder {folder} does not exist; create it first")
+            if path.is_dir() or not os.access(folder, os.W_OK):
+                raise InputError(f"{path}: cannot be written; name a file in a folder of yours")
+            if path.exists() and Path(self.cases).exists() and path.samefile(self.cases):
+                raise InputError(f"{path}: is the case file itself; write to another file")
+        if self.out is not None and self.page is not None and self.out.resolve() == self.page.resolve():
+            raise InputError(f"{self.out}: lines and page cannot be one file; name two")
+
+
+def _identity(case: Case) -> dict[str, Any]:
+    return {"id": case.id, **({"system": case.system} if case.system else {})}
+
+
+def _same(record: Mapping[str, Any], case: Case) -> bool:
+    return (record.get("id"), record.get("system"), record.get("text")) == (case.id, case.system, case.candidate)
+
+
+def _kept(path: Path) -> Iterator[dict[str, Any]]:
+    """The whole records an interrupted run left; its last line may be cut short."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8") as stream:
+        for line in stream:
+            try:
+                record = json.loads(line)
+            except ValueError:
+                return
+            if not isinstance(record, dict) or not line.endswith("\n"):
+                return
+            yield record
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file in one step."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise MedassayError(f"{path}: cannot be written ({error.strerror}); choose another --html") from error

@@ -1,0 +1,71 @@
+"""`medassay serve-scores`: scores over HTTP."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Literal
+
+import typer
+
+from medassay.console import (
+    LOOPBACK,
+    HostOption,
+    MetricsOption,
+    ModelsOption,
+    PortOption,
+    ReferencesOption,
+    WorkersOption,
+    check_port,
+    need_extra,
+    say,
+)
+from medassay.errors import InputError
+
+KEY = "MEDASSAY_SERVE_KEY"
+
+
+def serve_scores(
+    metrics: MetricsOption = "",
+    models: ModelsOption = "embedded",
+    references: ReferencesOption = "best",
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8770,
+    workers: WorkersOption = None,
+    room: Annotated[int, typer.Option(min=1, help="Cases that may wait; more are refused (429).")] = 8192,
+    batch: Annotated[int, typer.Option(min=1, help="Cases scored together.")] = 256,
+) -> None:
+    """Serve scores over HTTP: metrics kept warm for rewards and dashboards."""
+    need_extra("the score server", "serve", "fastapi", "uvicorn")
+    key = os.environ.get(KEY) or None
+    if host not in LOOPBACK and key is None:
+        raise InputError(f"--host {host} can be reached by others: set {KEY} to a key that clients must show")
+    from medassay.cores import cores, one_thread_for_blas
+
+    one_thread_for_blas()
+    from medassay.metrics.registry import DEFAULT
+    from medassay.serving.app import create_app, serve
+    from medassay.serving.limits import Limits
+    from medassay.serving.scorer import Scorer
+
+    scorer = Scorer(
+        metrics or ",".join(DEFAULT),
+        models=models,
+        references=_references(references),
+        workers=cores() if workers is None else workers,
+    )
+    scorer.warm()
+    if host not in LOOPBACK:
+        say("warning: texts and the key travel unencrypted; put a TLS proxy in front")
+    check_port(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    print(f"Serving {', '.join(metric.name for metric in scorer.metrics)} on http://{shown}:{port}", flush=True)
+    print(f"What can be asked: http://{shown}:{port}/docs. Stop with Ctrl+C.", flush=True)
+    serve(create_app(scorer, Limits(room=room, batch=batch), key=key), host, port)
+
+
+def _references(asked: str) -> Literal["best", "mean"]:
+    if asked == "best":
+        return "best"
+    if asked == "mean":
+        return "mean"
+    raise InputError(f"--references: '{asked}' is neither best nor mean")

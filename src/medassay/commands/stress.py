@@ -1,0 +1,99 @@
+"""`medassay stress`: sensitivity of metrics to clinical errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from medassay.commands.tables import write_rows
+from medassay.commands.variants import score_groups, values_of
+from medassay.console import (
+    FormatOption,
+    MapOption,
+    MetricsOption,
+    ModelsOption,
+    ReportOption,
+    ResamplesOption,
+    SeedOption,
+    check_outputs,
+    finish,
+    parse_mapping,
+    say,
+)
+
+if TYPE_CHECKING:
+    from medassay.metrics.base import Metric
+    from medassay.scores import Score
+    from medassay.study import Material
+
+
+def stress(
+    cases: Annotated[
+        Path, typer.Argument(help="Case file, or a file of paraphrases and errors (see docs/studies.md).")
+    ],
+    metrics: MetricsOption = "",
+    rules: Annotated[bool, typer.Option(help="Make by rule what the file does not bring.")] = True,
+    by: Annotated[str | None, typer.Option(help="Column that groups the references, for a ladder each.")] = None,
+    limit: Annotated[int, typer.Option(help="References taken, at random by the seed; 0 for all.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Every text made, with its scores: .csv or .jsonl.")] = None,
+    report: ReportOption = None,
+    models: ModelsOption = "embedded",
+    map_: MapOption = "",
+    format: FormatOption = None,
+    resamples: ResamplesOption = 1000,
+    seed: SeedOption = 1,
+) -> None:
+    """How do metrics take clinical errors? Makes errors and harmless changes, prints sensitivity cards."""
+    from rich.console import Console
+
+    from medassay.metrics.registry import DEFAULT, load_metrics
+    from medassay.records import read_records
+    from medassay.report import print_stress, stress_sections, write_study
+    from medassay.study import make_material, originals_of, sample, sensitivity_cards
+
+    check_outputs(cases, report, table=out)
+    loaded = load_metrics(metrics or ",".join(DEFAULT), models=models)
+    records = list(read_records(cases, format=format))
+    originals, problems = originals_of(str(cases), records, parse_mapping(map_), by)
+    material = make_material(sample(originals, limit, seed), seed, rules=rules)
+    scores = score_material(material, loaded)
+    test = sensitivity_cards(material, loaded, values_of(scores), resamples=resamples, seed=seed)
+    print_stress(Console(), test)
+    if out is not None:
+        write_rows(text_rows(material, scores), out)
+        say(f"texts and scores written to {out}")
+    if report is not None:
+        facts = [f"{len(material.originals):,} references", f"metrics: {len(loaded)}"]
+        write_study(report, "Sensitivity to clinical errors", facts, stress_sections(test))
+        say(f"report written to {report}")
+    finish(cases, problems)
+
+
+def score_material(material: Material, metrics: Sequence[Metric]) -> dict[str, list[list[Score]]]:
+    """Score every variant against its original: by metric and original, a score per variant."""
+    from medassay.cases import Case
+
+    groups = [
+        [
+            Case(f"{original.id}#{k}", variant.text, (original.text,), original.source)
+            for k, variant in enumerate(original.variants)
+        ]
+        for original in material.originals
+    ]
+    return score_groups(groups, metrics)
+
+
+def text_rows(material: Material, scores: Mapping[str, Sequence[Sequence[Score]]]) -> list[dict[str, object]]:
+    """Every text that was scored, with its scores: one flat record each."""
+    rows = []
+    for i, original in enumerate(material.originals):
+        for k, variant in enumerate(original.variants):
+            record: dict[str, object] = {"id": original.id, "form": variant.form, "kind": variant.kind}
+            record |= {"origin": variant.origin, "reference": original.text, "candidate": variant.text}
+            for name, scored in scores.items():
+                record |= {name: scored[i][k].value, f"{name}.unscored": scored[i][k].unscored}
+            rows.append(record)
+    return rows

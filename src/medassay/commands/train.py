@@ -1,0 +1,48 @@
+"""`medassay train ROLE`: train a model for one role on annotation of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from medassay.console import need_extra, say
+from medassay.errors import InputError
+
+
+def train(
+    role: Annotated[str, typer.Argument(help="ner, re, align, expert, quality, nli, likelihood, image or kge.")],
+    out: Annotated[Path, typer.Option(help="Folder for the model, as models.load(role, folder) reads it.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Annotation (ner, re), JSON lines of concepts (align), CSV of pairs (all others but kge)."),
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option(help="Folder of a BERT to start from; preset paper: any encoder of transformers.")
+    ] = None,
+    preset: Annotated[str, typer.Option(help="embedded: our recipes; paper: HARE's settings (ner, re).")] = "embedded",
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data; default: the recipe's.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the split and of training.")] = 0,
+    general: Annotated[Path | None, typer.Option(help="align: texts, one per line, whose similarity stays.")] = None,
+    umls: Annotated[Path | None, typer.Option(help="kge: folder with MRCONSO.RRF and MRREL.RRF.")] = None,
+    sources: Annotated[str, typer.Option(help="kge: vocabularies of UMLS to keep, as SNOMEDCT_US,RXNORM.")] = "",
+    ontologies: Annotated[str, typer.Option(help="kge: OBO files, comma-separated; default: our terminology.")] = "",
+) -> None:
+    """Train a model for one role on your own annotation; a part is held out and measured."""
+    need_extra("training", "train", "torch", "transformers", "onnx")
+    if preset == "paper" and (epochs is not None or seed != 0):
+        raise InputError("--preset paper repeats published settings: leave out --epochs and --seed")
+    if role == "kge":
+        from medassay.training.kge import train_kge
+
+        figures = train_kge(out, umls=umls, ontologies=ontologies, sources=sources, epochs=epochs, seed=seed)
+    elif data is None or base is None:
+        raise InputError(f"train {role}: give {'--data' if data is None else '--base'} (see medassay train --help)")
+    else:
+        from medassay.training.command import train_role
+
+        figures = train_role(role, data, base, out, preset, epochs, seed, general)
+    for name, value in figures.items():
+        print(f"{name:<24}{value:.4f}")
+    say(f"figures above are of the held-out part; model written to {out}")

@@ -1,0 +1,335 @@
+"""`medassay trust-study …`: calibrate, sensitivity, repeat, ablation, benchmark, gap. Parse, call, print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from medassay.commands.tables import write_rows
+from medassay.commands.variants import score_groups, values_of
+from medassay.console import (
+    FormatOption,
+    ImagesOption,
+    MapOption,
+    ModelsOption,
+    MppOption,
+    ReportOption,
+    ResamplesOption,
+    SeedOption,
+    TableOption,
+    check_outputs,
+    finish,
+    parse_mapping,
+    say,
+)
+from medassay.errors import InputError
+
+if TYPE_CHECKING:
+    from medassay.cases import Case
+    from medassay.metrics.base import Metric
+    from medassay.study import Floats, Table, TrustScores, Varied
+
+trust_study_app = typer.Typer(
+    name="trust-study",
+    help="Studies of trust: calibrate a policy, sensitivity, repeat runs, ablation, benchmark, domain gap.",
+    no_args_is_help=True,
+)
+
+ScoresFiles = Annotated[list[Path], typer.Argument(help="Scores files of medassay trust --out.")]
+Human = Annotated[str, typer.Option(help="Column that people filled in, higher is better.")]
+Cluster = Annotated[str, typer.Option(help="Column whose rows belong together when resampling.")]
+
+
+@trust_study_app.command()
+def calibrate(
+    scores: ScoresFiles,
+    human: Human,
+    out: Annotated[Path, typer.Option(help="Policy file to write (.json), for medassay trust --policy.")],
+    good_at: Annotated[float, typer.Option(help="Human score from which a report is acceptable.")] = 1.0,
+    risk: Annotated[float, typer.Option(help="Share of bad reports among what deploys, at most.")] = 0.05,
+    reject_precision: Annotated[float, typer.Option(help="Share of bad reports among the rejected, at least.")] = 0.8,
+    confidence: Annotated[float, typer.Option(help="Confidence of both bounds.")] = 0.95,
+    weights: Annotated[str | None, typer.Option(help="Fixed weights, 0.4,0.3,0.3; default: grid search.")] = None,
+    cluster: Cluster = "id",
+    report: ReportOption = None,
+    resamples: ResamplesOption = 1000,
+    seed: SeedOption = 1,
+) -> None:
+    """Set weights and thresholds from labelled reports, to a chosen risk, and write them down as a policy."""
+    import numpy as np
+    from rich.console import Console
+
+    from medassay.metrics.policy import DIMENSIONS, parse_weights
+    from medassay.report import fit_sections, print_fit, write_study
+    from medassay.study import Labelled, fit
+
+    check_outputs(scores[0], report)
+    trust_scores, people = _labelled(scores, human, cluster)
+    bad = np.where(np.isfinite(people), (people < good_at).astype(float), np.nan)
+    given = parse_weights(weights) if weights else None
+    fitted = fit(
+        Labelled(trust_scores.dimensions, people, bad, trust_scores.clusters, trust_scores.barred),
+        name=", ".join(path.name for path in scores),
+        label=f"{human} below {good_at:g} is bad",
+        weights=[given[name] for name in DIMENSIONS] if given else None,
+        risk=risk,
+        precision=reject_precision,
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+    )
+    print_fit(Console(), fitted)
+    try:
+        out.write_text(fitted.policy.to_json(), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from error
+    say(f"policy written to {out}; use it with medassay trust … --policy {out}")
+    if report is not None:
+        write_study(report, "Trust policy", [f"{len(trust_scores):,} reports"], fit_sections(fitted))
+        say(f"report written to {report}")
+
+
+@trust_study_app.command()
+def sensitivity(
+    cases: Annotated[Path, typer.Argument(help="Case file of good reports (controls), or of references and changes.")],
+    images: ImagesOption = None,
+    metrics: Annotated[
+        str, typer.Option(help="What is set beside grounding and logic.")
+    ] = "rougeL,bleu,bertscore,hare",
+    limit: Annotated[int, typer.Option(help="Reports taken, from the start; 0 for all.")] = 0,
+    out: TableOption = None,
+    report: ReportOption = None,
+    models: ModelsOption = "embedded",
+    mpp: MppOption = None,
+    map_: MapOption = "",
+    format: FormatOption = None,
+    resamples: ResamplesOption = 1000,
+    seed: SeedOption = 1,
+) -> None:
+    """Control, visual hallucination, logic error: what does each cost, beside ROUGE, BLEU, BERTScore, HARE?"""
+    from medassay.metrics.registry import load_metrics
+    from medassay.study import sensitivity as sensitivity_table
+
+    check_outputs(cases, report, table=out)
+    loaded = load_metrics(f"grounding,logic,{metrics}".rstrip(","), models=models, mpp=mpp, seed=seed)
+    varied, problems, notes = _vary(cases, images, parse_mapping(map_), format, limit, seed)
+    scores = score_groups([[case for _, case in report] for report in varied], loaded)
+    table = sensitivity_table(
+        [[kind for kind, _ in report] for report in varied],
+        values_of(scores),
+        {metric.name: metric.higher_is_better for metric in loaded},
+        resamples=resamples,
+        seed=seed,
+        notes=notes,
+    )
+    _write(table, out, report, f"{len(varied):,} reports", problems, str(cases))
+
+
+def _vary(
+    path: Path, images: Path | None, columns: dict[str, str], format: str | None, limit: int, seed: int
+) -> tuple[list[Varied], list[str], list[str]]:
+    """Controls with their variants, the problems of rows, and notes on what could not be made.
+
+    A file of changed texts brings its variants; the reports of a case file are changed by rule.
+    """
+    from medassay.records import read_records
+    from medassay.study import brings_changes, originals_of, vary_cases, vary_originals
+
+    records = list(read_records(path, format=format)) if path.is_file() else []
+    first = next((record for _, record in records if not isinstance(record, str)), {})
+    if not records or (columns.get("candidate", "candidate") in first and not brings_changes(records)):
+        cases, problems = _read(path, images, columns, format, limit)
+        varied, missed = vary_cases(cases, seed)
+        return varied, problems, [f"Not made: {count:,} times {reason}." for reason, count in sorted(missed.items())]
+    originals, problems = originals_of(str(path), records, columns)
+    varied = vary_originals(originals)
+    if not varied:
+        raise InputError(f"{path}: no row brings a paraphrase or a contradiction; give reports to be changed by rule")
+    return varied[:limit] if limit else varied, problems, []
+
+
+@trust_study_app.command()
+def repeat(
+    cases: Annotated[Path, typer.Argument(help="Case file.")],
+    images: ImagesOption = None,
+    runs: Annotated[int, typer.Option(help="How often everything is scored.")] = 5,
+    limit: Annotated[int, typer.Option(help="Cases taken, from the start; 0 for all.")] = 0,
+    out: TableOption = None,
+    report: ReportOption = None,
+    models: ModelsOption = "embedded",
+    mpp: MppOption = None,
+    map_: MapOption = "",
+    format: FormatOption = None,
+    seed: SeedOption = 1,
+) -> None:
+    """Is it deterministic? The same cases several times, models loaded anew, in another order."""
+    from medassay.metrics.trust import load_trust
+    from medassay.models import unload
+    from medassay.study import repeat_runs
+
+    check_outputs(cases, report, table=out)
+    if runs < 2:
+        raise InputError(f"--runs {runs}: one run shows no variance; ask for two or more")
+    chosen, problems = _read(cases, images, parse_mapping(map_), format, limit)
+
+    def load() -> list[Metric]:
+        # A cache would make the second run a copy of the first.
+        unload()
+        whole = load_trust(models=models, mpp=mpp, seed=seed)
+        return [*whole.members, whole]
+
+    table = repeat_runs(*score_runs(chosen, load, runs, seed))
+    _write(table, out, report, f"{len(chosen):,} cases", problems, str(cases))
+
+
+def score_runs(
+    cases: Sequence[Case], load: Callable[[], Sequence[Metric]], runs: int, seed: int
+) -> tuple[dict[str, list[Floats]], dict[str, list[list[str | None]]]]:
+    """Score the same cases several times, from the second run on in another order.
+
+    Returns:
+        By metric and run, in the order of the cases: the numbers (NaN where unscored), and why there is none.
+    """
+    import numpy as np
+
+    from medassay.engine.local import score_cases
+
+    values: dict[str, list[Floats]] = {}
+    reasons: dict[str, list[list[str | None]]] = {}
+    for k in range(runs):
+        order = np.random.default_rng([seed, k]).permutation(len(cases)) if k else np.arange(len(cases))
+        result = score_cases([cases[i] for i in order], load())
+        back = np.argsort(order).tolist()
+        for name, shuffled in result.items():
+            scores = [shuffled[i] for i in back]
+            values.setdefault(name, []).append(np.array([np.nan if s.value is None else s.value for s in scores]))
+            reasons.setdefault(name, []).append([s.unscored or s.failed for s in scores])
+    return values, reasons
+
+
+@trust_study_app.command()
+def ablation(
+    scores: ScoresFiles,
+    human: Human,
+    weights: Annotated[str, typer.Option(help="Of grounding, logic, stability.")] = "0.4,0.3,0.3",
+    cluster: Cluster = "id",
+    out: TableOption = None,
+    report: ReportOption = None,
+    resamples: ResamplesOption = 1000,
+    seed: SeedOption = 1,
+) -> None:
+    """What does each dimension add to the agreement with people?"""
+    from medassay.metrics.policy import DIMENSIONS, parse_weights
+    from medassay.study import ablation as ablation_table
+
+    check_outputs(scores[0], report, table=out)
+    trust_scores, people = _labelled(scores, human, cluster)
+    given = parse_weights(weights)
+    table = ablation_table(trust_scores, people, [given[name] for name in DIMENSIONS], resamples=resamples, seed=seed)
+    _write(table, out, report, f"{len(trust_scores):,} reports")
+
+
+@trust_study_app.command()
+def benchmark(
+    scores: ScoresFiles,
+    by: Annotated[str, typer.Option(help="Column of the models.")] = "system",
+    dataset: Annotated[str, typer.Option(help="Column of the data sets; without it each file is one.")] = "dataset",
+    level: Annotated[str, typer.Option(help="Column that says patch or slide.")] = "level",
+    cluster: Cluster = "id",
+    out: TableOption = None,
+    report: ReportOption = None,
+    resamples: ResamplesOption = 1000,
+    seed: SeedOption = 1,
+) -> None:
+    """Model × data set at patch and slide level: each dimension and trust, with intervals."""
+    from medassay.study import benchmark as benchmark_table
+
+    check_outputs(scores[0], report, table=out)
+    trust_scores = _gathered(scores, by, dataset, level, cluster)
+    _write(benchmark_table(trust_scores, resamples=resamples, seed=seed), out, report, f"{len(trust_scores):,} rows")
+
+
+@trust_study_app.command()
+def gap(
+    scores: ScoresFiles,
+    public: Annotated[str, typer.Option(help="Name of the public data set (its column's value, or its file's name).")],
+    private: Annotated[str, typer.Option(help="Name of the private one.")],
+    by: Annotated[str, typer.Option(help="Column of the models.")] = "system",
+    dataset: Annotated[str, typer.Option(help="Column of the data sets; without it each file is one.")] = "dataset",
+    cluster: Cluster = "id",
+    out: TableOption = None,
+    report: ReportOption = None,
+    resamples: ResamplesOption = 1000,
+    seed: SeedOption = 1,
+) -> None:
+    """Public minus private: how much of a model's trust stays at home?"""
+    from medassay.study import gap as gap_table
+
+    check_outputs(scores[0], report, table=out)
+    trust_scores = _gathered(scores, by, dataset, "level", cluster)
+    _write(
+        gap_table(trust_scores, public, private, resamples=resamples, seed=seed),
+        out,
+        report,
+        f"{len(trust_scores):,} rows",
+    )
+
+
+def _gathered(paths: Sequence[Path], by: str, dataset: str, level: str, cluster: str) -> TrustScores:
+    from medassay.engine.score_table import read_scores
+    from medassay.study import gather
+
+    tables = [(path.stem, read_scores(path)) for path in paths]
+    return gather(tables, system=by, dataset=dataset, level=level, cluster=cluster)
+
+
+def _labelled(paths: Sequence[Path], human: str, cluster: str) -> tuple[TrustScores, Floats]:
+    """Trust scores with the human column, NaN where a row has none."""
+    import numpy as np
+
+    from medassay.engine.score_table import read_scores
+    from medassay.study import gather
+
+    tables = [(path.stem, read_scores(path)) for path in paths]
+    people = np.concatenate([table.numbers(human) for _, table in tables])
+    return gather(tables, cluster=cluster), people
+
+
+def _read(
+    path: Path, images: Path | None, columns: dict[str, str], format: str | None, limit: int
+) -> tuple[list[Case], list[str]]:
+    """Cases with their images looked up, and the rows that had problems."""
+    from medassay.engine.trust import TrustSource, troubles
+
+    cases, problems = [], []
+    for row in TrustSource(str(path), columns, format, images=images)():
+        if row.case is None:
+            problems.append(f"row {row.number}: {row.problem}")
+        elif row.case.has("candidate"):
+            problems += [f"row {row.number}: {trouble}" for trouble in troubles(row.case, {})]
+            cases.append(row.case)
+        if limit and len(cases) == limit:
+            break
+    if not cases:
+        raise InputError(f"{path}: no usable row. First problem: {problems[0] if problems else 'no candidate'}")
+    return cases, problems
+
+
+def _write(
+    table: Table, out: Path | None, report: Path | None, fact: str, problems: Sequence[str] = (), name: str = ""
+) -> None:
+    from rich.console import Console
+
+    from medassay.report import print_study, study_section, write_study
+
+    print_study(Console(), table)
+    if out is not None:
+        write_rows(table.flat(), out)
+        say(f"table written to {out}")
+    if report is not None:
+        write_study(report, table.title, [fact], [study_section(table)])
+        say(f"report written to {report}")
+    finish(name, problems)

@@ -1,0 +1,42 @@
+"""Scores of varied texts, for the commands that change texts and look what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from medassay.console import scoring_progress
+
+if TYPE_CHECKING:
+    from medassay.cases import Case
+    from medassay.metrics.base import Metric
+    from medassay.scores import Score
+    from medassay.study import Floats
+
+
+def score_groups(groups: Sequence[Sequence[Case]], metrics: Sequence[Metric]) -> dict[str, list[list[Score]]]:
+    """Score cases that come in groups (a text with its variants): by metric and group, a score per case."""
+    from dataclasses import replace
+
+    from medassay.cases import Row
+    from medassay.engine.local import run
+
+    owners = [g for g, group in enumerate(groups) for _ in group]
+    cases = [case for group in groups for case in group]
+    rows = [Row(number, replace(case, row=number)) for number, case in enumerate(cases, 1)]
+    scores: dict[str, list[list[Score]]] = {metric.name: [[] for _ in groups] for metric in metrics}
+    scored = (row for batch in scoring_progress(run(rows, metrics), len(rows)) for row in batch)
+    for owner, row in zip(owners, scored):
+        for name, score in row.scores.items():
+            scores[name][owner].append(score)
+    return scores
+
+
+def values_of(scores: Mapping[str, Sequence[Sequence[Score]]]) -> dict[str, list[Floats]]:
+    """The numbers of scores in groups; NaN where a case has none."""
+    import numpy as np
+
+    return {
+        name: [np.array([np.nan if score.value is None else score.value for score in group]) for group in groups]
+        for name, groups in scores.items()
+    }

@@ -1,0 +1,190 @@
+"""What the commands share: messages, options, progress bars, exit codes.
+
+=====  =======================================================================================
+code   meaning
+=====  =======================================================================================
+0      done
+1      done, but some rows had problems or failed; they are named, the other results are kept
+2      stopped, or a metric failed on every row
+130    interrupted; the same command continues where it stopped
+=====  =======================================================================================
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from medassay.errors import InputError, MissingExtra
+
+DONE = 0
+PROBLEMS = 1
+STOPPED = 2
+INTERRUPTED = 130
+
+_LISTED = 8
+"""Problems printed in full; the rest are counted (with --out all of them are in the meta file)."""
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""Addresses that only this machine can reach."""
+
+T = TypeVar("T")
+
+CasesArgument = Annotated[str, typer.Argument(help="Case file: .csv, .tsv, .jsonl, .parquet, or - for standard input.")]
+MetricsOption = Annotated[str, typer.Option(help="Comma-separated; `medassay metrics` lists them.")]
+ModelsOption = Annotated[str, typer.Option(help="embedded, paper, or a folder or file of models.")]
+MapOption = Annotated[str, typer.Option("--map", help="Other column names: candidate=generated,reference=gt.")]
+FormatOption = Annotated[str | None, typer.Option(help="csv, tsv, jsonl or parquet, where the name does not say.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of every random choice.")]
+StrictOption = Annotated[bool, typer.Option(help="Stop at the first row with a problem.")]
+ScoresOption = Annotated[Path | None, typer.Option(help="Scores file: .csv, .tsv, .jsonl or .parquet.")]
+ReportOption = Annotated[Path | None, typer.Option(help="Report page to write (.html).")]
+TableOption = Annotated[Path | None, typer.Option(help="The table as .csv or .jsonl.")]
+ReferencesOption = Annotated[str, typer.Option(help="Several references per case: best or mean.")]
+ByOption = Annotated[str | None, typer.Option(help="Column to group the summary by; default: system.")]
+SystemOption = Annotated[str, typer.Option(help="Column that tells the systems apart.")]
+ClusterOption = Annotated[str, typer.Option(help="Resample by reference, none, or a column.")]
+ResamplesOption = Annotated[int, typer.Option(help="Bootstrap resamples; 0 for no intervals.")]
+StoreOption = Annotated[Path | None, typer.Option(help="Lasting store of results, shared by runs.")]
+NoStoreOption = Annotated[bool, typer.Option("--no-store", help="Keep nothing for a later resume.")]
+WorkersOption = Annotated[int | None, typer.Option(min=0, help="Processes; default: one per core. 0: none.")]
+ImagesOption = Annotated[Path | None, typer.Option(help="Folder of the images; default: the case file's.")]
+MppOption = Annotated[
+    float | None, typer.Option(help="Micrometres per pixel, where the files do not say (0.5 is 20×).")
+]
+PromptsOption = Annotated[str, typer.Option(help="Wording put to the subject: a version, or a .toml file.")]
+HistoriesOption = Annotated[str, typer.Option(help="False clinical histories: a version, or a .tsv file.")]
+HostOption = Annotated[str, typer.Option(help="Address to listen on.")]
+PortOption = Annotated[int, typer.Option(help="Port to listen on.")]
+
+
+def say(message: str) -> None:
+    """Print one line to standard error; control characters of hostile text are shown, not sent to the terminal."""
+    printable = "".join(c if c.isprintable() or c == "\n" else "�" for c in message)
+    print(f"medassay: {printable}", file=sys.stderr)
+
+
+def say_written(**outputs: Path | None) -> None:
+    """Name the files that were written: `say_written(scores=out, report=page)`."""
+    for what, path in outputs.items():
+        if path is not None:
+            say(f"{what} written to {path}")
+
+
+def finish(source: object, problems: Sequence[str], ended: Collection[str] = ()) -> None:
+    """List the rows that had problems and end the command with the exit code that says so.
+
+    Args:
+        source: the file that the rows are of.
+        problems: "row 3: …", in the order of the rows; metrics that failed on every row come last.
+        ended: metrics that failed on every row; the last problems are theirs, and they are always listed.
+    """
+    problems, last = problems[: len(problems) - len(ended)], problems[len(problems) - len(ended) :]
+    for problem in problems[:_LISTED]:
+        say(f"{source}, {problem}")
+    if len(problems) > _LISTED:
+        say(f"… and {len(problems) - _LISTED} more rows with problems")
+    for problem in last:
+        say(f"{source}: {problem}")
+    raise typer.Exit(STOPPED if ended else PROBLEMS if problems else DONE)
+
+
+def say_warnings(warnings: Sequence[str]) -> None:
+    """Print warnings, the first few of many."""
+    for warning in warnings[:_LISTED]:
+        say(warning)
+
+
+def progress(
+    items: Iterable[T], what: str, unit: str, total: int | None = None, size: Callable[[T], int] = lambda _: 1
+) -> Iterator[T]:
+    """Pass items on while a bar counts them on a terminal; silent in a pipe.
+
+    Args:
+        items: what is worked through.
+        what: the work, as in `scoring`.
+        unit: what is counted, as in `cases`.
+        total: how many there are, where that is known.
+        size: how many of them one item is (a batch is several).
+    """
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns: list[ProgressColumn] = [SpinnerColumn(), TextColumn(f"{what}, {{task.completed:,}} {unit}")]
+    if total is not None:
+        columns += [BarColumn(), TextColumn("of {task.total:,}")]
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        for item in items:
+            bar.advance(task, size(item))
+            yield item
+
+
+def scoring_progress(batches: Iterable[list[T]], total: int | None = None) -> Iterator[list[T]]:
+    """Batches of scored cases with a bar."""
+    return progress(batches, "scoring", "cases", total, len)
+
+
+def parse_mapping(text: str) -> dict[str, str]:
+    """`candidate=generated,reference=gt` as a dictionary."""
+    pairs: dict[str, str] = {}
+    for item in parse_list(text):
+        ours, equals, theirs = item.partition("=")
+        if not equals or not ours.strip() or not theirs.strip():
+            raise InputError(f"--map: '{item}' is not ours=theirs, as in candidate=generated")
+        pairs[ours.strip()] = theirs.strip()
+    return pairs
+
+
+def parse_list(text: str) -> list[str]:
+    """The parts of comma-separated text, empty ones left out.
+
+    >>> parse_list("a, b,,c ")
+    ['a', 'b', 'c']
+    """
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def check_outputs(source: Path, *outputs: Path | None, table: Path | None = None) -> None:
+    """Find out before the run what could not be written after it.
+
+    Args:
+        source: the input, which no output may overwrite.
+        outputs: files of any kind.
+        table: an output that must be .csv or .jsonl.
+    """
+    if table is not None and table.suffix.lower() not in (".csv", ".jsonl"):
+        raise InputError(f"{table}: cannot write '{table.suffix}'; use one of .csv, .jsonl")
+    for path in (table, *outputs):
+        if path is not None and not path.resolve().parent.is_dir():
+            raise InputError(f"{path}: the folder {path.resolve().parent} does not exist; create it first")
+        if path is not None and path.exists() and source.exists() and path.samefile(source):
+            raise InputError(f"{path}: is the input itself; write to another file")
+
+
+def need_extra(what: str, extra: str, *modules: str) -> None:
+    """Stop with the remedy where one of the modules of an optional extra is not installed."""
+    from importlib.util import find_spec
+
+    if any(find_spec(name) is None for name in modules):
+        raise MissingExtra(what, extra)
+
+
+def check_port(host: str, port: int) -> None:
+    """Stop where the port is taken or the address is not this machine's, before anything is served."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise InputError(
+                f"cannot listen on {host}, port {port} ({error.strerror}); choose another --port"
+            ) from error
