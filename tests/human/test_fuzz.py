@@ -30,22 +30,22 @@ URL = "http://127.0.0.1"
 def served(make_study):
     app = create_app(make_study(training=False), hosts=["testserver"])
     app.add_route("/openapi.json", lambda _: JSONResponse(app.openapi()))
-    room = app.state.context
-    room.failures = room.saves = Limiter(rate=1e9, burst=10**9)
+    context = app.state.context
+    context.failures = context.saves = Limiter(rate=1e9, burst=10**9)
     yield app
-    assert room.store.audit() == [], "whatever came in, the events still add up"
-    room.store.close()
+    assert context.store.audit() == [], "whatever came in, the events still add up"
+    context.store.close()
 
 
 def signed_in(app, who: str) -> tuple[str, str]:
     """(cookie, CSRF token) of a person."""
-    room = app.state.context
+    context = app.state.context
     http = TestClient(app, base_url=URL, follow_redirects=False)
-    token = room.access.coordinator_link() if who == "coordinator" else room.access.link(who, 0)
+    token = context.access.coordinator_link() if who == "coordinator" else context.access.link(who, 0)
     http.get(f"/enter/{token}")
     cookie = http.cookies["medassay_session"]
-    session = room.access.open(cookie, room.link_numbers())
-    return cookie, room.access.csrf(session)
+    session = context.access.open(cookie, context.link_numbers())
+    return cookie, context.access.csrf(session)
 
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from medassay.cases import Case
 from medassay.errors import MedassayError
 from medassay.language.checks import problem
-from medassay.language.contradiction import CONTRADICTS, Verdict, compare, settle, within
+from medassay.language.contradiction import CONTRADICTS, Verdict, compare, strongest_verdict, within
 from medassay.language.graph import Report, read_reports
 from medassay.language.inference import CombinedNli, load_nli
 from medassay.language.statements import Pair, Statement, described, pairs, statements
@@ -153,7 +153,7 @@ def _inside(found: Sequence[Statement]) -> Iterator[Found]:
 def _between(found: Sequence[Statement]) -> Iterator[Found]:
     """The pairs of statements, with the verdict of the structured comparison where it has one."""
     for pair in pairs(list(found)):
-        verdict = settle(compare(found[pair.premise].report, found[pair.hypothesis].report, strict=True))
+        verdict = strongest_verdict(compare(found[pair.premise].report, found[pair.hypothesis].report, strict=True))
         if verdict is not None and verdict.kind in LOOSE and found[pair.premise].many:
             verdict = None
         yield Found(pair, 0.0 if verdict is None else _chance(verdict), verdict)

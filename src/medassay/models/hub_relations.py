@@ -14,7 +14,7 @@ from medassay.models.caching import RecentAnswers
 from medassay.models.hub import Network
 from medassay.models.hub_device import Answer
 from medassay.models.hub_labels import read_relation_labels, relatedness
-from medassay.models.roles import READ_WINDOW, InOrder
+from medassay.models.roles import READ_WINDOW, SpansByStart
 from medassay.models.tokens import Window, text_windows
 from medassay.spans import RELATION_TYPES, Link, Reading, Span
 
@@ -75,7 +75,7 @@ class HubRelations:
 
     def _questions(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Question]:
         reads = self.network.read(texts)
-        orders = [InOrder(some) for some in spans]
+        orders = [SpansByStart(some) for some in spans]
         # Room for the markers: four of them, a handful of word pieces each.
         room = min(READ_WINDOW, self.network.room - 24)
         windows = text_windows(texts, [read.tokens for read in reads], room)
@@ -86,7 +86,7 @@ class HubRelations:
         ]
 
     def _in_window(
-        self, window: Window, offsets: Sequence[tuple[int, int]], text: str, order: InOrder
+        self, window: Window, offsets: Sequence[tuple[int, int]], text: str, order: SpansByStart
     ) -> Iterator[Question]:
         """What to ask in one window: pairs inside it whose earlier span begins in the part it owns."""
         left, right = offsets[window.first][0], offsets[window.last - 1][1]

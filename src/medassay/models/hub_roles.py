@@ -14,7 +14,7 @@ from medassay.models.base import Judgement, Matrix, TokenStates
 from medassay.models.caching import RecentAnswers
 from medassay.models.hub import Network, Read
 from medassay.models.hub_labels import group, read_tags
-from medassay.models.roles import apart
+from medassay.models.roles import without_overlaps
 from medassay.models.states import join_states, state_windows
 from medassay.models.tokens import Tokens, Window, text_windows
 from medassay.spans import Span
@@ -147,7 +147,7 @@ class HubNer:
                 for k, i in enumerate(batch):
                     text = fresh[windows[i].text]
                     found[text] += self._decode(text, windows[i], reads[windows[i].text], chances[k])
-            made = {text: apart(spans) for text, spans in found.items()}
+            made = {text: without_overlaps(spans) for text, spans in found.items()}
             self.cache.keep(made)
             placed = known | made
             return [placed[text] for text in texts]

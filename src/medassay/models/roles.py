@@ -100,7 +100,7 @@ class EmbeddedNer:
             logits = self.models.run(self.settings["graph"], {"hidden": hidden, "mask": mask})[0]
             for window, scores in zip(some, logits):
                 found[window.text] += self._decode(window, tokens[window.text], scores)
-        return [apart(spans) for spans in found]
+        return [without_overlaps(spans) for spans in found]
 
     def _decode(self, window: Window, tokens: Tokens, scores: Matrix) -> list[Span]:
         words = _words(tokens, window)
@@ -128,7 +128,7 @@ class EmbeddedRelations:
         """Relations join spans of one window (a few sentences); every span gets an assertion."""
         tokens = self.models.tokenizer(texts)
         windows = text_windows(texts, tokens, READ_WINDOW)
-        orders = [InOrder(some) for some in spans]
+        orders = [SpansByStart(some) for some in spans]
         placed = [_placed(window, tokens[window.text], orders[window.text]) for window in windows]
         asked = [i for i, inside in enumerate(placed) if inside]
         assertions = [[("present", 0.0)] * len(some) for some in spans]
@@ -243,7 +243,7 @@ class EmbeddedExpert:
         return Judgement(score, max(score - half, 0.0), min(score + half, 5.0))
 
 
-def apart(spans: list[Span]) -> list[Span]:
+def without_overlaps(spans: list[Span]) -> list[Span]:
     """Spans in text order without overlaps; where two overlap (at a window's edge) the surer stays."""
     kept: list[Span] = []
     for span in sorted(spans, key=lambda s: (s.start, -s.end)):
@@ -270,7 +270,7 @@ def _words(tokens: Tokens, window: Window) -> list[tuple[int, int]]:
     return words
 
 
-class InOrder:
+class SpansByStart:
     """The spans of a text by where they begin, so that a window finds its own without looking at all."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
@@ -283,7 +283,7 @@ class InOrder:
         return self.indices[bisect_left(self.starts, left) : bisect_left(self.starts, right)]
 
 
-def _placed(window: Window, tokens: Tokens, spans: InOrder) -> list[tuple[int, int, int]]:
+def _placed(window: Window, tokens: Tokens, spans: SpansByStart) -> list[tuple[int, int, int]]:
     """(span, first row position, last row position) of the spans whose first token the window owns."""
     offsets = tokens.offsets
     starts = [start for start, _ in offsets[window.first : window.last]]
