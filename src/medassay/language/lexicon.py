@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
 
 def read_tsv(name: str) -> Iterator[dict[str, str]]:
@@ -14,8 +15,8 @@ def read_tsv(name: str) -> Iterator[dict[str, str]]:
     return read_table(files("medassay.language") / "lexicons" / name)
 
 
-def read_table(source: Traversable) -> Iterator[dict[str, str]]:
-    """Rows of a tab-separated data file that ships with the package.
+def read_table(source: Traversable | Path) -> Iterator[dict[str, str]]:
+    """Rows of a tab-separated data file.
 
     Lines that start with `#` are comments, the first other line is the header; cells that a row lacks are empty.
     """
