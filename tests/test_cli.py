@@ -28,7 +28,7 @@ class Marks(Metric):
     higher_is_better = False
     bounds = (0.0, None)
 
-    def measure(self, cases):
+    def measure(self, cases, evidence=False):
         return [Score(float(case.candidate.count("!"))) for case in cases]
 '''
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -76,18 +76,22 @@ def say_written(**outputs: Path | None) -> None:
             say(f"{what} written to {path}")
 
 
-def finish(source: object, problems: Sequence[str]) -> None:
+def finish(source: object, problems: Sequence[str], ended: Collection[str] = ()) -> None:
     """List the rows that had problems and end the command with the exit code that says so.
 
     Args:
         source: the file that the rows are of.
-        problems: "row 3: …", in the order of the rows.
+        problems: "row 3: …", in the order of the rows; metrics that failed on every row come last.
+        ended: metrics that failed on every row; the last problems are theirs, and they are always listed.
     """
+    problems, last = problems[: len(problems) - len(ended)], problems[len(problems) - len(ended) :]
     for problem in problems[:_LISTED]:
         say(f"{source}, {problem}")
     if len(problems) > _LISTED:
         say(f"… and {len(problems) - _LISTED} more rows with problems")
-    raise typer.Exit(PROBLEMS if problems else DONE)
+    for problem in last:
+        say(f"{source}: {problem}")
+    raise typer.Exit(STOPPED if ended else PROBLEMS if problems else DONE)
 
 
 def say_warnings(warnings: Sequence[str]) -> None:

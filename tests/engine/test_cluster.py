@@ -78,7 +78,7 @@ class Card(Metric):
     summary = defined = "here"
     runs_on = "device"
     keep_every = 8
-    def measure(self, cases):
+    def measure(self, cases, evidence=False):
         called("cards", f"{os.getpid()} {os.environ.get('CUDA_VISIBLE_DEVICES', '')}")
         return [Score(float(len(case.candidate))) for case in cases]
 """

@@ -6,7 +6,8 @@ from tests.report.sample import Given, run, sample
 from medassay.cases import Case
 from medassay.engine.score_table import make_table
 from medassay.report.ledger import Ledger
-from medassay.scores import Result, Score
+from medassay.result import Result
+from medassay.scores import Score
 from medassay.study import Comparison, compare
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from medassay.cases import Case
-    from medassay.scores import Result
+    from medassay.result import Result
 
 REPORT = "pathology report"
 """The `kind` of the cases that HARE and the expert estimate are made for."""
@@ -97,7 +97,8 @@ def score_examples(cases: Sequence[Case]) -> Result:
     """The default metrics on every case; HARE and the expert estimate on the pathology reports only."""
     from medassay.api import score
     from medassay.metrics.registry import DEFAULT
-    from medassay.scores import Result, Score
+    from medassay.result import Result
+    from medassay.scores import Score
 
     reports = [i for i, case in enumerate(cases) if case.extra["kind"] == REPORT]
     read = score([cases[i] for i in reports], metrics=FOR_REPORTS)
@@ -112,7 +113,7 @@ def score_examples(cases: Sequence[Case]) -> Result:
 
 def _of_kind(result: Result, kind: str) -> Result:
     """The cases of one kind, with the metrics that were asked of them."""
-    from medassay.scores import Result
+    from medassay.result import Result
 
     keep = [i for i, case in enumerate(result.cases) if case.extra["kind"] == kind]
     metrics = [metric for metric in result.metrics if kind == REPORT or metric.name not in FOR_REPORTS]

@@ -27,6 +27,7 @@ from medassay.console import (
     finish,
     parse_mapping,
     say_written,
+    scoring_progress,
 )
 
 
@@ -58,20 +59,20 @@ def score(
 
     from rich.console import Console
 
+    from medassay.api import FileRun
     from medassay.engine import load_engine
-    from medassay.engine.job import Job
     from medassay.engine.worker import RARELY
     from medassay.metrics.registry import DEFAULT, load_metrics
     from medassay.report import print_summary
 
     loaded = load_metrics(metrics or ",".join(DEFAULT), models=models, references=references)
-    job = Job(
-        cases=cases,
-        metrics=loaded,
+    job = FileRun(
+        cases,
+        loaded,
         columns=parse_mapping(map_),
         format=format,
         out=out,
-        page=report,
+        report=report,
         by=by,
         cluster=cluster,
         resamples=resamples,
@@ -81,9 +82,10 @@ def score(
         keep=not no_store,
         distribution=save_distribution,
         engine=load_engine(engine, workers=workers, address=address),
+        progress=scoring_progress,
     )
     gc.set_threshold(*RARELY)
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)
     say_written(scores=out, report=report, distribution=save_distribution)
-    finish(cases, outcome.problems)
+    finish(cases, outcome.problems, outcome.ended)

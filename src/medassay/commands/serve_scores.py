@@ -43,9 +43,9 @@ def serve_scores(
 
     one_thread_for_blas()
     from medassay.metrics.registry import DEFAULT
-    from medassay.scorer import Scorer
     from medassay.serving.app import create_app, serve
     from medassay.serving.limits import Limits
+    from medassay.serving.scorer import Scorer
 
     scorer = Scorer(
         metrics or ",".join(DEFAULT),

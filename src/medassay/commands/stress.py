@@ -25,6 +25,7 @@ from medassay.console import (
 )
 
 if TYPE_CHECKING:
+    from medassay.engine.job import Failures
     from medassay.metrics.base import Metric
     from medassay.scores import Score
     from medassay.study import Material
@@ -59,7 +60,7 @@ def stress(
     records = list(read_records(cases, format=format))
     originals, problems = originals_of(str(cases), records, parse_mapping(map_), by)
     material = make_material(sample(originals, limit, seed), seed, rules=rules)
-    scores = score_material(material, loaded)
+    scores, failures = score_material(material, loaded)
     test = sensitivity_cards(material, loaded, values_of(scores), resamples=resamples, seed=seed)
     print_stress(Console(), test)
     if out is not None:
@@ -69,11 +70,15 @@ def stress(
         facts = [f"{len(material.originals):,} references", f"metrics: {len(loaded)}"]
         write_study(report, "Sensitivity to clinical errors", facts, stress_sections(test))
         say(f"report written to {report}")
-    finish(cases, problems)
+    finish(cases, [*problems, *failures.problems()], failures.ended)
 
 
-def score_material(material: Material, metrics: Sequence[Metric]) -> dict[str, list[list[Score]]]:
-    """Score every variant against its original: by metric and original, a score per variant."""
+def score_material(material: Material, metrics: Sequence[Metric]) -> tuple[dict[str, list[list[Score]]], Failures]:
+    """Score every variant against its original.
+
+    Returns:
+        By metric and original, a score per variant; and the texts that metrics failed on.
+    """
     from medassay.cases import Case
 
     groups = [
@@ -94,6 +99,7 @@ def text_rows(material: Material, scores: Mapping[str, Sequence[Sequence[Score]]
             record: dict[str, object] = {"id": original.id, "form": variant.form, "kind": variant.kind}
             record |= {"origin": variant.origin, "reference": original.text, "candidate": variant.text}
             for name, scored in scores.items():
-                record |= {name: scored[i][k].value, f"{name}.unscored": scored[i][k].unscored}
+                score = scored[i][k]
+                record |= {name: score.value, f"{name}.unscored": score.unscored, f"{name}.failed": score.failed}
             rows.append(record)
     return rows

@@ -13,7 +13,7 @@ from medassay.errors import InputError
 
 def write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Write records as CSV or JSON lines, whole or not at all."""
-    from medassay.outputs import guard
+    from medassay.files import guard
 
     partial = path.with_name(path.name + ".partial")
     try:

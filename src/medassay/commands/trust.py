@@ -28,6 +28,7 @@ from medassay.console import (
     say,
     say_warnings,
     say_written,
+    scoring_progress,
 )
 
 
@@ -69,8 +70,8 @@ def trust(
     """May these reports go out? Grounding in the image, logic, stability, trust and a route; no reference needed."""
     from rich.console import Console
 
+    from medassay.api import TrustRun
     from medassay.engine.local import Local
-    from medassay.engine.trust import TrustJob
     from medassay.metrics.subject import make_subject, read_prompts
     from medassay.metrics.trust import load_trust
     from medassay.report import print_routes, print_summary
@@ -78,13 +79,13 @@ def trust(
     made = load_trust(weights, policy, models, mpp=mpp, budget=budget, distance=distance, seed=seed)
     limits = {"timeout": subject_timeout, "concurrency": concurrency, "calls": subject_calls}
     subject = make_subject(subject_url, subject_model, subject_command, limits)
-    job = TrustJob(
-        cases=cases,
-        metrics=[*made.members, made],
+    job = TrustRun(
+        cases,
+        made,
         columns=parse_mapping(map_),
         format=format,
         out=out,
-        page=report,
+        report=report,
         by=by,
         resamples=resamples,
         seed=seed,
@@ -95,17 +96,17 @@ def trust(
         evidence=evidence,
         mpp=mpp,
         subject=subject,
-        batch=4 * subject.side_by_side if subject is not None else None,
         prompts=read_prompts(prompts),
         histories=histories,
         stained=stained,
         engine=Local(workers),
+        progress=scoring_progress,
     )
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)
-    print_routes(Console(), job.routes, made.policy)
+    print_routes(Console(), outcome.routes, made.policy)
     say_written(scores=out, report=report, evidence=evidence)
     if job.generated is not None:
         say(f"reports: {job.generated[0]:,} written by the subject, {job.generated[1]:,} kept from before")
     say_warnings([f"warning: {cases}, {warning}" for warning in job.warnings])
-    finish(cases, outcome.problems)
+    finish(cases, outcome.problems, outcome.ended)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -116,7 +116,7 @@ def sensitivity(
     check_outputs(cases, report, table=out)
     loaded = load_metrics(f"grounding,logic,{metrics}".rstrip(","), models=models, mpp=mpp, seed=seed)
     varied, problems, notes = _vary(cases, images, parse_mapping(map_), format, limit, seed)
-    scores = score_groups([[case for _, case in report] for report in varied], loaded)
+    scores, failures = score_groups([[case for _, case in report] for report in varied], loaded)
     table = sensitivity_table(
         [[kind for kind, _ in report] for report in varied],
         values_of(scores),
@@ -125,7 +125,8 @@ def sensitivity(
         seed=seed,
         notes=notes,
     )
-    _write(table, out, report, f"{len(varied):,} reports", problems, str(cases))
+    problems = [*problems, *failures.problems()]
+    _write(table, out, report, f"{len(varied):,} reports", problems, str(cases), failures.ended)
 
 
 def _vary(
@@ -202,12 +203,12 @@ def score_runs(
     reasons: dict[str, list[list[str | None]]] = {}
     for k in range(runs):
         order = np.random.default_rng([seed, k]).permutation(len(cases)) if k else np.arange(len(cases))
-        result = score_cases([cases[i] for i in order], load())
+        columns = score_cases([cases[i] for i in order], load())
         back = np.argsort(order).tolist()
-        for name, shuffled in result.scores.items():
+        for name, shuffled in columns.items():
             scores = [shuffled[i] for i in back]
             values.setdefault(name, []).append(np.array([np.nan if s.value is None else s.value for s in scores]))
-            reasons.setdefault(name, []).append([s.unscored for s in scores])
+            reasons.setdefault(name, []).append([s.unscored or s.failed for s in scores])
     return values, reasons
 
 
@@ -303,15 +304,14 @@ def _read(
     path: Path, images: Path | None, columns: dict[str, str], format: str | None, limit: int
 ) -> tuple[list[Case], list[str]]:
     """Cases with their images looked up, and the rows that had problems."""
-    from medassay.engine.trust import TrustJob, troubles
+    from medassay.engine.trust import TrustSource, troubles
 
-    job = TrustJob(cases=str(path), metrics=(), columns=columns, format=format, images=images)
     cases, problems = [], []
-    for row in job._rows(str(path), format):
+    for row in TrustSource(str(path), columns, format, images=images)():
         if row.case is None:
             problems.append(f"row {row.number}: {row.problem}")
         elif row.case.has("candidate"):
-            problems += [f"row {row.number}: {trouble}" for trouble in troubles(row.case)]
+            problems += [f"row {row.number}: {trouble}" for trouble in troubles(row.case, {})]
             cases.append(row.case)
         if limit and len(cases) == limit:
             break
@@ -321,7 +321,13 @@ def _read(
 
 
 def _write(
-    table: Table, out: Path | None, report: Path | None, fact: str, problems: Sequence[str] = (), name: str = ""
+    table: Table,
+    out: Path | None,
+    report: Path | None,
+    fact: str,
+    problems: Sequence[str] = (),
+    name: str = "",
+    ended: Collection[str] = (),
 ) -> None:
     from rich.console import Console
 
@@ -334,4 +340,4 @@ def _write(
     if report is not None:
         write_study(report, table.title, [fact], [study_section(table)])
         say(f"report written to {report}")
-    finish(name, problems)
+    finish(name, problems, ended)

@@ -98,7 +98,7 @@ def _scored(
 ) -> tuple[ScoreTable, list[str] | None, Sequence[str]]:
     """The scores, the columns asked for, and problems: from a scores file, or by scoring a case file."""
     from medassay.engine.score_table import read_scores
-    from medassay.metrics.registry import _as_part, load_metrics, names, split
+    from medassay.metrics.registry import as_part, load_metrics, names, split
     from medassay.records import read_records
 
     mapping = parse_mapping(columns)
@@ -107,16 +107,16 @@ def _scored(
         table = read_scores(path, format=format)
         wanted = []
         for name in split(metrics):
-            whole, part = _as_part(name) if name not in table.columns and name not in names() else (None, "")
+            whole, part = as_part(name) if name not in table.columns and name not in names() else (None, "")
             wanted.append(f"{whole}.{part}" if whole else name)
         return table, wanted or None, ()
-    from medassay.engine.job import Job
+    from medassay.api import FileRun
     from medassay.metrics.registry import DEFAULT
 
     loaded = load_metrics(metrics or ",".join(DEFAULT), models=models)
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "scores.jsonl"
-        job = Job(cases=str(path), metrics=loaded, columns=mapping, format=format, out=kept, resamples=0, keep=False)
+        job = FileRun(str(path), loaded, columns=mapping, format=format, out=kept, resamples=0, keep=False)
         problems = job.run().problems
         return replace(read_scores(kept), name=str(path)), [metric.name for metric in loaded], problems
 

@@ -14,7 +14,7 @@ import socket
 import sys
 import tempfile
 import warnings
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,15 +23,18 @@ from typing import Any
 from medassay import __version__
 from medassay.cases import Case, Identities, Row, case_files
 from medassay.cores import cores
-from medassay.engine.base import CaseFiles, Scored, Source, batch_size, leaves, place
+from medassay.engine.base import CaseFiles, Scored, Source
 from medassay.engine.cluster_tasks import END, CoreMeasurer, Measurer, read_slices
 from medassay.engine.local import survey_leaves
 from medassay.engine.parts import Parts, identity_of
+from medassay.engine.placement import Placement, batch_size, placement
 from medassay.engine.store import Store
 from medassay.errors import InputError, MedassayError, MissingExtra
-from medassay.metrics.base import Metric, survey_all
+from medassay.metrics.base import Ensemble, Metric, depends_on_set
+from medassay.metrics.scoring import composed, leaves, survey_all
 from medassay.scores import Score
 
+_PLACEMENTS: tuple[Placement, ...] = ("cores", "device")
 _READING, _MEASURING = 0.05, 0.9
 """Cores that a task claims of Ray: as many measuring workers as cores, and room for the readers beside them."""
 _OBJECTS = 1 << 30
@@ -53,20 +56,30 @@ class Cluster:
         self.workers, self.address = workers, address
 
     def score(
-        self, source: Source, metrics: Sequence[Metric], store: Store | None, *, batch: int | None = None
+        self,
+        source: Source,
+        metrics: Sequence[Metric],
+        store: Store | None,
+        *,
+        batch: int | None = None,
+        evidence: float = 0,
     ) -> Generator[list[Scored], None, None]:
-        """The rows with their scores, part by part. A metric over the set sees all of it first."""
+        """The rows with their scores, part by part. A metric over the set sees all of it first.
+
+        Evidence is made for all rows or for none: a worker does not know how many came before its slice.
+        """
         if not isinstance(source, CaseFiles) or source.path == "-":
             raise InputError("the engine ray reads case files and folders that its workers can open, not a stream")
         for metric in leaves(metrics):
-            if place(metric) == "network":
+            if metric.waits_for_network:
                 raise MedassayError(f"metric '{metric.name}' asks an endpoint; use the engine local for it")
         with ExitStack() as stack:
             ray = stack.enter_context(self._connected())
-            survey_leaves(source, metrics)
-            run = _Run(source, metrics, _folder(stack, store), batch or batch_size(metrics))
+            broken = survey_leaves(source, metrics)
+            size = batch or batch_size(metrics)
+            run = _Run(source, metrics, _folder(stack, store), size, evidence > 0, broken)
             finished = run.finished(self._stages(ray, run))
-            if any(metric.members and metric.depends_on_set for metric in metrics):
+            if any(isinstance(metric, Ensemble) and depends_on_set(metric) for metric in metrics):
                 for _ in finished:
                     pass
                 run.survey()
@@ -122,13 +135,20 @@ class Cluster:
             fn_kwargs=run.reading(),
             num_cpus=_READING,
         )
-        where = [place for place in ("cores", "device") if run.which(place)]
+        where: list[Placement] = [one for one in _PLACEMENTS if run.which(one)]
         pools = shared_out(where, self.workers, int(resources.get("CPU", 1)), int(resources.get("GPU", 0)))
         for k, pool in enumerate(pools):
             last = k == len(pools) - 1
             data = data.map_batches(
                 CoreMeasurer if where[k] == "cores" else Measurer,
-                fn_constructor_args=(run.shipped, run.which(where[k]), last, str(run.parts.folder), sys.path),
+                fn_constructor_args=(
+                    run.shipped,
+                    run.which(where[k]),
+                    last,
+                    str(run.parts.folder),
+                    sys.path,
+                    run.evidence,
+                ),
                 batch_size=1,
                 batch_format="pyarrow",
                 zero_copy_batch=True,
@@ -165,22 +185,32 @@ def shared_out(where: Sequence[str], workers: int | None, cpus: int, gpus: int) 
 class _Run:
     """One run's files, metrics and parts."""
 
-    def __init__(self, source: CaseFiles, metrics: Sequence[Metric], folder: Path, size: int) -> None:
-        self.source, self.metrics, self.size = source, metrics, size
+    def __init__(
+        self,
+        source: CaseFiles,
+        metrics: Sequence[Metric],
+        folder: Path,
+        size: int,
+        evidence: bool,
+        broken: Mapping[int, Score],
+    ) -> None:
+        self.source, self.metrics, self.size, self.evidence = source, metrics, size, evidence
+        self.broken = dict(broken)
         self.files = case_files(source.path, source.format)
         missing = next((path for path in self.files if not Path(path).exists()), None)
         if missing:
             raise InputError(f"{missing}: no such file")
         # A metric that is asked for alone and in an ensemble is measured once.
-        distinct: dict[tuple[str, bool], int] = {}
+        distinct: dict[str, int] = {}
         self.leaves: list[Metric] = []
         self.column: dict[int, int] = {}
         for leaf in leaves(metrics):
-            key = (str(leaf.signature), leaf.with_evidence)
-            if key not in distinct:
-                distinct[key] = len(self.leaves)
+            if id(leaf) in self.broken:
+                continue
+            if leaf.signature not in distinct:
+                distinct[leaf.signature] = len(self.leaves)
                 self.leaves.append(leaf)
-            self.column[id(leaf)] = distinct[key]
+            self.column[id(leaf)] = distinct[leaf.signature]
         self.shipped = _ship(self.leaves)
         self.parts = Parts(folder)
         self.parts.begin(self._plan())
@@ -193,7 +223,7 @@ class _Run:
             "columns": dict(self.source.columns),
             "format": self.source.format,
             "size": self.size,
-            "metrics": [[str(leaf.signature), leaf.with_evidence] for leaf in self.leaves],
+            "metrics": [[str(leaf.signature), self.evidence] for leaf in self.leaves],
         }
 
     def reading(self) -> dict[str, Any]:
@@ -206,9 +236,9 @@ class _Run:
             "kept": self.parts.kept(),
         }
 
-    def which(self, where: str) -> list[int]:
+    def which(self, where: Placement) -> list[int]:
         """The metrics that are measured there."""
-        return [k for k, leaf in enumerate(self.leaves) if place(leaf) == where]
+        return [k for k, leaf in enumerate(self.leaves) if placement(leaf) == where]
 
     def finished(self, data: Any) -> Iterator[tuple[int, int]]:
         """(file, slice) in order, each as soon as its part and all before it are there."""
@@ -240,13 +270,18 @@ class _Run:
     def survey(self) -> None:
         """Let ensembles over the set see it, with their members' scores from the parts."""
         seen = _Seen(self)
-        ensembles = [metric for metric in self.metrics if metric.members]
-        survey_all(ensembles, seen, seen.scored)
+        for metric in self.metrics:
+            if isinstance(metric, Ensemble):
+                try:
+                    survey_all([metric], seen, seen.scored)
+                except Exception as error:
+                    self.broken[id(metric)] = Score.failure(error)
 
     def scored(self, finished: Iterator[tuple[int, int]]) -> Iterator[list[Scored]]:
         """The rows of each part with the scores of all metrics."""
         for rows, columns in self.checked(finished):
-            made = {metric.name: iter(self.compose(metric, columns)) for metric in self.metrics}
+            cases = sum(row.case is not None for row in rows)
+            made = {metric.name: iter(self.compose(metric, columns, cases)) for metric in self.metrics}
             yield [
                 Scored(row, {name: next(column) for name, column in made.items()} if row.case is not None else {})
                 for row in rows
@@ -263,11 +298,15 @@ class _Run:
             yield rows, [[column[i] for i in still] for column in part.scores]
         known.end()
 
-    def compose(self, metric: Metric, columns: Sequence[list[Score]]) -> list[Score]:
-        """One metric's scores from the measured columns."""
-        if metric.members:
-            return metric.compose([self.compose(member, columns) for member in metric.members])
-        return columns[self.column[id(metric)]]
+    def compose(self, metric: Metric, columns: Sequence[list[Score]], cases: int) -> list[Score]:
+        """One metric's scores of so many cases from the measured columns."""
+
+        def measured(one: Metric) -> list[Score] | None:
+            if id(one) in self.broken:
+                return [self.broken[id(one)]] * cases
+            return columns[self.column[id(one)]] if id(one) in self.column else None
+
+        return composed(metric, measured, self.evidence)
 
 
 class _Seen:
@@ -284,7 +323,7 @@ class _Seen:
 
     def scored(self, metric: Metric, cases: Sequence[Case]) -> list[Score]:
         """The scores of the part at hand."""
-        return self.run.compose(metric, self.columns)
+        return self.run.compose(metric, self.columns, len(cases))
 
 
 def _folder(stack: ExitStack, store: Store | None) -> Path:

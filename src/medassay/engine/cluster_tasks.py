@@ -12,13 +12,15 @@ import socket
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence, Set
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from medassay.cases import Case, read_file
-from medassay.engine.base import DIED, chunks, measure
+from medassay.cases import read_file
+from medassay.engine.base import DIED, chunks
 from medassay.engine.parts import Parts, Tries
-from medassay.engine.worker import limit_threads
+from medassay.engine.slices import Measured, Slices, Unit
+from medassay.engine.worker import limit_threads, measure
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
 from medassay.scores import Score
@@ -76,8 +78,10 @@ class Measurer:
     shipped: the pickled metrics; `which` of them this stage measures. paths: where their modules are found.
     """
 
-    def __init__(self, shipped: bytes, which: Sequence[int], last: bool, parts: str, paths: Sequence[str]) -> None:
-        self.which, self.last, self.parts = which, last, Parts(Path(parts))
+    def __init__(
+        self, shipped: bytes, which: Sequence[int], last: bool, parts: str, paths: Sequence[str], evidence: bool
+    ) -> None:
+        self.which, self.last, self.parts, self.evidence = which, last, Parts(Path(parts)), evidence
         self.metrics: Sequence[Metric] = []
         self.fault = ""
         sys.path += [path for path in paths if path not in sys.path]
@@ -103,8 +107,8 @@ class Measurer:
         tries = self.parts.tries(file, index)
         try:
             for k in self.which:
-                scores = survivors(self.metrics[k], k, cases, tries)
-                columns[k] = [score.to_json() for score in scores]
+                slices = Slices(_Tried(k, tries), None)
+                columns[k] = [score.to_json() for score in slices.scores(self.metrics[k], cases, self.evidence)]
             if not self.last:
                 return table(file, index, load=pickle.dumps((rows, columns), pickle.HIGHEST_PROTOCOL))
             named = [(metric.name, columns[k]) for k, metric in enumerate(self.metrics)]
@@ -123,26 +127,44 @@ class CoreMeasurer(Measurer):
         super().__init__(*given)
 
 
-def survivors(
-    metric: Metric, number: int, cases: Sequence[Case], tries: Tries, start: int = 0, stop: int | None = None
-) -> list[Score]:
-    """Scores of cases [start, stop), one of which may end this process: Ray then starts another, which comes here.
+class _Tried:
+    """The pool of a cluster's worker: slices are measured at once, and what was begun is written down before.
 
-    A slice is tried whole a second time, as a death may be an accident; then it is halved until the case that
-    kills stands alone, and that one is unscored.
+    number: of the metric.
     """
-    stop = len(cases) if stop is None else stop
-    whole = stop - start == len(cases)
-    if stop > start and tries.deaths(number, start, stop) >= (2 if whole else 1):
-        if stop - start == 1:
-            return [Score.none(DIED)]
-        half = (start + stop) // 2
-        first = survivors(metric, number, cases, tries, start, half)
-        return first + survivors(metric, number, cases, tries, half, stop)
-    tries.begin(number, start, stop)
-    scores = measure(metric, cases[start:stop])
-    tries.finish(number, start, stop)
-    return scores
+
+    ahead = 0
+
+    def __init__(self, number: int, tries: Tries) -> None:
+        self.number, self.tries = number, tries
+        self.done = 0
+
+    def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
+        """Futures that are done already."""
+        futures: list[Future[Measured]] = []
+        for unit in units:
+            futures.append(Future())
+            futures[-1].set_result(Measured(self._survivors(unit, 0, len(unit.cases)), None))
+            self.done += len(unit.cases)
+        return futures
+
+    def _survivors(self, unit: Unit, start: int, stop: int) -> list[Score]:
+        """Scores of cases [start, stop), one of which may end this process: Ray then starts another, which comes here.
+
+        A slice is tried whole a second time, as a death may be an accident; then it is halved until the case that
+        kills stands alone, and that one has failed.
+        """
+        mark = self.number, self.done + start, self.done + stop
+        whole = stop - start == len(unit.cases)
+        if stop > start and self.tries.deaths(*mark) >= (2 if whole else 1):
+            if stop - start == 1:
+                return [Score.failure(DIED)]
+            half = (start + stop) // 2
+            return self._survivors(unit, start, half) + self._survivors(unit, half, stop)
+        self.tries.begin(*mark)
+        scores, _ = measure(unit.metric, unit.cases[start:stop], unit.evidence, True)
+        self.tries.finish(*mark)
+        return scores
 
 
 def _told(error: Exception) -> str:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from medassay.cases import Case, Row
+from medassay.engine.scores_file import write_table
 from medassay.errors import MedassayError
-from medassay.outputs import write_table
 from medassay.scores import Score
 
 _TRIES = "tries"
@@ -66,6 +66,10 @@ class Parts:
         try:
             if self.folder.exists() and (not told.exists() or told.read_text(encoding="utf-8") != text):
                 shutil.rmtree(self.folder)
+            for mark in self.folder.glob("failed-*"):  # a metric that broke is tried again
+                file, index = map(int, mark.name.split("-")[1:])
+                self.path(file, index).unlink(missing_ok=True)
+                mark.unlink()
             # Deaths count within one run: an interruption by the user is none.
             shutil.rmtree(self.folder / _TRIES, ignore_errors=True)
             (self.folder / _TRIES).mkdir(parents=True)
@@ -91,6 +95,8 @@ class Parts:
             cells[f"{k}:{name}:score"] = (DataType.utf8(), spread)
         schema = Schema([Field(name, kind, nullable=True) for name, (kind, _) in cells.items()])
         block = RecordBatch.from_arrays([Array(values, type=kind) for kind, values in cells.values()], schema=schema)
+        if any(text.startswith('{"f":') for _, texts in columns for text in texts):
+            (self.folder / f"failed-{file}-{index}").touch()
         target = self.path(file, index)
         partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
         write_table(RecordBatchReader.from_batches(schema, [block]), partial)

@@ -22,9 +22,9 @@ from medassay import __version__
 from medassay.cases import Case, Row, read_cases
 from medassay.engine.trust import beside, folder_rows, holds_images
 from medassay.errors import InputError
+from medassay.files import guard, open_output, write_text
 from medassay.metrics.histories import choose
 from medassay.metrics.subject import Prompts, read_prompts
-from medassay.outputs import guard
 from medassay.slides import open_image
 from medassay.slides.perturb import locate, perturb_images
 
@@ -162,14 +162,14 @@ class Perturbing:
         self, records: list[dict[str, Any]], asked: list[dict[str, Any]], prompts: Prompts, problems: list[str]
     ) -> None:
         header = list(dict.fromkeys([*COLUMNS, *(name for record in records for name in record)]))
-        with (self.out / "cases.csv").open("w", encoding="utf-8", newline="") as stream:
+        with open_output(self.out / "cases.csv", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow(header)
             for record in records:
                 cells = [record.get(name) for name in header]
                 writer.writerow(["" if c is None else guard(c) if isinstance(c, str) else c for c in cells])
         lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in asked)
-        (self.out / "prompts.jsonl").write_text(lines, encoding="utf-8")
+        write_text(self.out / "prompts.jsonl", lines)
         manifest = {
             "medassay": __version__,
             "seed": self.seed,
@@ -184,7 +184,7 @@ class Perturbing:
             "medassay trust cases.csv",
         }
         text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
-        (self.out / "manifest.json").write_text(text, encoding="utf-8")
+        write_text(self.out / "manifest.json", text)
 
 
 def _sha256(path: Path) -> str:

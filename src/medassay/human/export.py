@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from medassay.errors import InputError
+from medassay.files import guard
 from medassay.human.plan import Unit
 from medassay.human.ratings import Ratings, mean
-from medassay.outputs import guard
 
 Record = Mapping[str, Any]
 

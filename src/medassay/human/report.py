@@ -13,7 +13,8 @@ from medassay.human.ratings import Key, Ratings, mean
 from medassay.human.show import NOTE, f1, number, span
 from medassay.human.tables import AgreementRow, SystemRow, default_columns
 from medassay.metrics.base import Metric
-from medassay.scores import Result, Score
+from medassay.result import Result
+from medassay.scores import Score
 
 if TYPE_CHECKING:
     from medassay.report.sections import Run, Section
@@ -43,7 +44,7 @@ class HumanScore(Metric):
         """The protocol; the annotators are named in the page's own section."""
         return {"people": self.protocol}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         """The stored judgement of each text."""
         given = [self.values.get(case.key) for case in cases]
         return [Score.none("not judged, or nothing to divide by") if v is None else Score(v) for v in given]

@@ -76,7 +76,6 @@ class Logic(Metric):
     defined = "PathGLS §3.2; docs/metrics/logic.md"
     needs = frozenset({"candidate"})
     parts = ("pairs", "contradictions")
-    keep_every = 64
 
     def __init__(
         self, *, mode: Literal["clinical", "paper"] = "clinical", models: str = "embedded", k: int | None = None
@@ -88,11 +87,12 @@ class Logic(Metric):
             raise MedassayError(f"logic: k = {k!r}; give a whole number from 1, or leave it out for ceil(0.3 · pairs)")
         self.mode, self.models, self.k = mode, models, k
         self.model = load("nli", models)
+        self.roles = (("nli", models), ("ner", models), ("re", models))
 
     def settings(self) -> Mapping[str, object]:
         return {"mode": self.mode, "models": self.model.name, "k": self.k or f"ceil({SHARE}·pairs)", "few": "unscored"}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         reasons = [problem(case.candidate) for case in cases]
         ready = [case for case, reason in zip(cases, reasons) if reason is None]
         made = iter(self._scores(read_reports([case.candidate for case in ready], self.models)))

@@ -32,7 +32,7 @@ class Length(Metric):
         self.seen: list[str] = []
         self.inside = self.most = 0
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         self.inside += 1
         self.most = max(self.most, self.inside)
         self.seen += [case.candidate for case in cases]
@@ -98,7 +98,7 @@ def test_many_threads_share_the_workers() -> None:
 def test_a_text_that_kills_costs_its_own_score_only() -> None:
     with Scorer(Length(), workers=2) as scorer:
         found = scorer.score_batch(["a", "killer", "bb"])["length"]
-    assert [score.value if score.value is not None else score.unscored for score in found] == [1, DIED, 2]
+    assert [score.value if score.value is not None else score.failed for score in found] == [1, DIED, 2]
 
 
 def test_awaited() -> None:

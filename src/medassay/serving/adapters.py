@@ -15,8 +15,8 @@ import numpy as np
 
 from medassay.errors import InputError, MedassayError, nearest
 from medassay.metrics.base import Metric
-from medassay.scorer import Scorer
 from medassay.scores import Score
+from medassay.serving.scorer import Scorer
 
 Reward = Callable[..., list[float | None]]
 Texts = Iterable[str]
@@ -111,8 +111,9 @@ def _plain(value: Any) -> Any:
 class EvaluateMetric:
     """Metrics with the interface of Hugging Face `evaluate`: `compute(predictions=, references=)`, `add_batch`.
 
-    `compute` gives each metric's aggregate (`medassay.Result.mean`) under its name and, where cases are
-    unscored, how many under `<metric>.unscored`. What was added before is scored with it and then forgotten.
+    `compute` gives each metric's aggregate (`medassay.Result.mean`) under its name and, where cases are unscored or
+    have failed, how many under `<metric>.unscored` and `<metric>.failed`. What was added before is scored with it and
+    then forgotten.
     """
 
     def __init__(self, scorer: Scorer) -> None:
@@ -167,9 +168,10 @@ class EvaluateMetric:
         told: dict[str, float] = {}
         for name, value in result.mean.items():
             told[name] = value
-            missing = sum(score.value is None for score in result[name])
-            if missing:
-                told[f"{name}.unscored"] = missing
+            for kind in ("unscored", "failed"):
+                missing = sum(getattr(score, kind) is not None for score in result[name])
+                if missing:
+                    told[f"{name}.{kind}"] = missing
         return told
 
 
@@ -206,7 +208,7 @@ class RunningMetric:
     def reset(self) -> None:
         """Forget all cases."""
         self.sums: list[float] = []
-        self.count = self.unscored = 0
+        self.count = self.unscored = self.failed = 0
 
     def update(self, preds: str | Texts, target: str | References | None = None) -> None:
         """Take in predictions with their references; of one text given as it is, a list has several."""
@@ -218,13 +220,14 @@ class RunningMetric:
 
     def __call__(self, preds: str | Texts, target: str | References | None = None) -> float:
         """Take in a batch; its own aggregate."""
-        sums, count, unscored = statistics(self.scorer.score_batch(*paired(preds, target))[self.metric.name])
-        self.merge({"sums": sums, "count": count, "unscored": unscored})
-        return combined(self.metric, sums, count)
+        batch = statistics(self.scorer.score_batch(*paired(preds, target))[self.metric.name])
+        self.merge(batch)
+        return combined(self.metric, batch["sums"], batch["count"])
 
     def state(self) -> dict[str, Any]:
         """What another process needs to go on from here: plain numbers."""
-        return {"sums": list(self.sums), "count": self.count, "unscored": self.unscored}
+        counts = {"count": self.count, "unscored": self.unscored, "failed": self.failed}
+        return {"sums": list(self.sums), **counts}
 
     def merge(self, state: Mapping[str, Any]) -> None:
         """Add another process's cases."""
@@ -232,6 +235,7 @@ class RunningMetric:
         self.sums = [a + b for a, b in zip(ours, theirs)] if ours and theirs else list(ours or theirs)
         self.count += state["count"]
         self.unscored += state["unscored"]
+        self.failed += state["failed"]
 
 
 def paired(preds: str | Texts, target: str | References | None) -> tuple[list[str], list[Any] | None]:
@@ -249,10 +253,15 @@ def paired(preds: str | Texts, target: str | References | None) -> tuple[list[st
     return [preds], several
 
 
-def statistics(scores: Sequence[Score]) -> tuple[list[float], int, int]:
-    """The summed statistics of the scored cases, how many these are, and how many are unscored."""
+def statistics(scores: Sequence[Score]) -> dict[str, Any]:
+    """The summed statistics of the scored cases (`sums`), how many these are, and how many are unscored or failed."""
     rows = [score.statistics for score in scores if score.value is not None]
-    return [math.fsum(column) for column in zip(*rows)], len(rows), len(scores) - len(rows)
+    return {
+        "sums": [math.fsum(column) for column in zip(*rows)],
+        "count": len(rows),
+        "unscored": sum(score.unscored is not None for score in scores),
+        "failed": sum(score.failed is not None for score in scores),
+    }
 
 
 def combined(metric: Metric, sums: Sequence[float], count: int) -> float:
@@ -295,6 +304,7 @@ def _torch_class() -> Any:
             self.add_state("sums", torch.zeros(width, dtype=torch.float64), dist_reduce_fx="sum")
             self.add_state("count", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
             self.add_state("unscored", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+            self.add_state("failed", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
 
         @property
         def higher_is_better(self) -> bool:
@@ -302,11 +312,12 @@ def _torch_class() -> Any:
 
         def update(self, preds: str | Texts, target: str | References | None = None) -> None:
             scorer = _opened(*self.asked)
-            sums, count, unscored = statistics(scorer.score_batch(*paired(preds, target))[scorer.metrics[0].name])
-            if count:
-                self.sums += torch.tensor(sums, dtype=torch.float64, device=self.sums.device)
-            self.count += count
-            self.unscored += unscored
+            batch = statistics(scorer.score_batch(*paired(preds, target))[scorer.metrics[0].name])
+            if batch["count"]:
+                self.sums += torch.tensor(batch["sums"], dtype=torch.float64, device=self.sums.device)
+            self.count += batch["count"]
+            self.unscored += batch["unscored"]
+            self.failed += batch["failed"]
 
         def compute(self) -> Any:
             value = combined(_opened(*self.asked).metrics[0], self.sums.tolist(), int(self.count))

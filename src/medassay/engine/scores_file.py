@@ -1,15 +1,14 @@
-"""The scores file: one row a case, in input order, written as the run goes.
+"""The scores file: one row per case, in input order, written as the run goes.
 
 Columns: `id`, `system` where given, the carried columns, `reference_key` (same references, same key),
-then for each metric `<metric>`, `<metric>.<part>`, `<metric>.unscored` and its labels. Signatures go to
-`<out>.meta.json`. The file appears under its name only when it is whole.
+then for each metric `<metric>`, `<metric>.<part>`, `<metric>.unscored`, `<metric>.failed` and its labels. Signatures
+and problems go to `<out>.meta.json`. The file appears under its name only when it is whole.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
@@ -18,13 +17,15 @@ from typing import IO, Any
 
 from medassay import __version__
 from medassay.cases import Case
-from medassay.errors import InputError, MedassayError
+from medassay.engine.sinks import Sink
+from medassay.errors import InputError
+from medassay.files import OutputFile, guard, unwritable, write_text
 from medassay.metrics.base import Metric
-from medassay.scores import Result, Score
+from medassay.scores import Score
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
-_FORMULA = re.compile(r"[=+\-@\t\r]")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?")
+REASONS = (".unscored", ".failed")
+"""Endings of the columns that say why there is no number."""
 _PARQUET_ROWS = 20_000
 _MOST_COLUMNS = 2_000
 
@@ -33,21 +34,20 @@ class Flat:
     """One case as one flat record, for given metrics."""
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
-        self.taken = {"id", "system", "reference_key"}
-        self.taken.update(name for metric in metrics for name in (metric.name, *metric.labels))
         self.columns = [(metric.name, metric.parts, metric.labels) for metric in metrics]
         self.names = [
             name
             for m in metrics
-            for name in (m.name, *(f"{m.name}.{part}" for part in m.parts), f"{m.name}.unscored", *m.labels)
+            for name in (m.name, *(f"{m.name}.{part}" for part in (*m.parts, "unscored", "failed")), *m.labels)
         ]
+        self.taken = {"id", "system", "reference_key", *self.names}
 
     def shape(self, case: Case) -> tuple[object, ...]:
         """What decides the columns of a case's record."""
         return (case.system is None, not case.references, *case.extra)
 
     def values(self, case: Case, scores: Mapping[str, Score]) -> list[Any]:
-        """The values of the record: identity, carried columns, then each metric's value, parts, reason and labels."""
+        """The values of the record: identity, carried columns, then each metric's value, parts, reasons and labels."""
         row: list[Any] = [case.id] if case.system is None else [case.id, case.system]
         row += case.extra.values()
         if case.references:
@@ -58,7 +58,7 @@ class Flat:
             if parts:
                 found = score.parts
                 row += [found.get(part) for part in parts]
-            row.append(score.unscored)
+            row += (score.unscored, score.failed)
             row += [score.labels.get(label) for label in labels]
         return row
 
@@ -69,15 +69,6 @@ class Flat:
         if case.references:
             names.append("reference_key")
         return dict(zip([*names, *self.names], self.values(case, scores), strict=True))
-
-
-def guard(cell: str) -> str:
-    """A CSV cell that no spreadsheet will run as a formula; plain numbers stay as they are.
-
-    >>> guard("=cmd|' /C calc'!A0"), guard("-0.5")
-    ("'=cmd|' /C calc'!A0", '-0.5')
-    """
-    return "'" + cell if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
 
 
 def cells(values: Iterable[Any]) -> Iterator[Any]:
@@ -96,39 +87,43 @@ def cells(values: Iterable[Any]) -> Iterator[Any]:
             yield guard(value) if type(value) is str else value
 
 
-class ScoresWriter:
-    """Writes records to `path` as they come; the finished file replaces the old one in one step."""
+class ScoresFile(Sink):
+    """Writes records to `path` as they come; the finished file replaces the old one in one step.
 
-    def __init__(self, path: Path, metrics: Sequence[Metric]) -> None:
+    settings: listed in the meta file beside the signatures.
+    """
+
+    def __init__(self, path: Path, metrics: Sequence[Metric], settings: Mapping[str, Any] | None = None) -> None:
         self.path = path
         self.metrics = metrics
+        self.settings = dict(settings or {})
+        self.problems: list[str] = []
         self.flat = Flat(metrics)
         self.suffix = path.suffix.lower()
         if self.suffix not in FORMATS:
             raise InputError(f"{path}: cannot write '{path.suffix}'; use one of {', '.join(FORMATS)}")
-        self.partial = path.with_name(path.name + ".partial")
-        try:
-            self.stream: IO[str] = self.partial.open("w", encoding="utf-8", newline="")
-        except OSError as error:
-            raise InputError(f"{path}: cannot be written ({error.strerror}); choose another --out") from error
         self.columns: list[str] | None = None
         self.shape: tuple[object, ...] | None = None
         """Of the cases whose record has exactly the columns of the file, in their order."""
-        self._start_csv()
 
-    def _start_csv(self) -> None:
+    def __enter__(self) -> ScoresFile:
+        try:
+            self.file = OutputFile(self.path)
+            self._open()
+        except OSError as error:
+            raise unwritable(self.path, error) from error
+        return self
+
+    def _open(self) -> None:
+        self.stream: IO[str] = self.file.temporary.open("w", encoding="utf-8", newline="")
         self.delimiter = "\t" if self.suffix == ".tsv" else ","
         self.csv = csv.writer(self.stream, delimiter=self.delimiter, lineterminator="\n")
-
-    def __enter__(self) -> ScoresWriter:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
         try:
             self.stream.close()
         finally:  # what was not yet written may not fit either
-            if kind is not None:
-                self.partial.unlink(missing_ok=True)
+            self.file.discard()
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Append one case."""
@@ -152,6 +147,10 @@ class ScoresWriter:
             self.shape = shape
         self._row(record.values())
 
+    def problem(self, text: str) -> None:
+        """Note a problem for the meta file."""
+        self.problems.append(text)
+
     def _row(self, values: Iterable[Any]) -> None:
         self.csv.writerow(cells(values))
 
@@ -167,10 +166,9 @@ class ScoresWriter:
         ours = {"reference_key", *(metric.name for metric in self.metrics)}
         at = next((i for i, column in enumerate(self.columns) if column in ours), len(self.columns))
         self.stream.close()
-        narrow = self.partial.with_name(self.partial.name + ".narrow")
-        self.partial.replace(narrow)
-        self.stream = self.partial.open("w", encoding="utf-8", newline="")
-        self._start_csv()
+        narrow = self.file.temporary.with_name(self.file.temporary.name + ".narrow")
+        self.file.temporary.replace(narrow)
+        self._open()
         self.columns[at:at] = unknown
         csv.field_size_limit(sys.maxsize)
         with narrow.open(encoding="utf-8", newline="") as old:
@@ -180,34 +178,25 @@ class ScoresWriter:
             self.csv.writerows([*row[:at], *("" for _ in unknown), *row[at:]] for row in rows)
         narrow.unlink()
 
-    def finish(self, problems: Sequence[str] = (), settings: Mapping[str, Any] | None = None) -> None:
-        """Put the file in its place, and the signatures beside it."""
-        self.stream.close()
+    def finish(self) -> None:
+        """Put the file in its place, and the signatures and problems beside it."""
         try:
+            self.stream.close()
             if self.suffix == ".parquet":
-                _parquet(self.partial, {label for metric in self.metrics for label in metric.labels})
-            self.partial.replace(self.path)
-            meta = {
-                "medassay": __version__,
-                "signatures": {metric.name: str(metric.signature) for metric in self.metrics},
-                "higher_is_better": {metric.name: metric.higher_is_better for metric in self.metrics},
-                "settings": dict(settings or {}),
-                "problems": list(problems),
-            }
-            text = json.dumps(meta, ensure_ascii=False, indent=1) + "\n"
-            self.path.with_name(self.path.name + ".meta.json").write_text(text, encoding="utf-8")
+                _parquet(self.file.temporary, {label for metric in self.metrics for label in metric.labels})
+            self.file.commit()
         except OSError as error:
-            raise MedassayError(
-                f"{self.path}: cannot be written ({error.strerror}); is the disk full, or the file in use?"
-            ) from error
-
-
-def write(result: Result, path: Path) -> None:
-    """Write a finished result."""
-    with ScoresWriter(path, result.metrics) as writer:
-        for i, case in enumerate(result.cases):
-            writer.add(case, {metric.name: result.scores[metric.name][i] for metric in result.metrics})
-        writer.finish()
+            raise unwritable(self.path, error) from error
+        meta = {
+            "medassay": __version__,
+            "signatures": {metric.name: str(metric.signature) for metric in self.metrics},
+            "higher_is_better": {metric.name: metric.higher_is_better for metric in self.metrics},
+            "settings": self.settings,
+            "problems": self.problems,
+        }
+        text = json.dumps(meta, ensure_ascii=False, indent=1) + "\n"
+        if not self.file.special:
+            write_text(self.path.with_name(self.path.name + ".meta.json"), text)
 
 
 def _parquet(jsonl: Path, texts: Set[str]) -> None:
@@ -221,7 +210,7 @@ def _parquet(jsonl: Path, texts: Set[str]) -> None:
     for record in _json_lines(jsonl):
         for column, value in record.items():
             kinds.setdefault(column, set()).update(() if value is None else (type(value),))
-    types = {c: _arrow_type(c.endswith(".unscored") or c in texts, seen, DataType) for c, seen in kinds.items()}
+    types = {c: _arrow_type(c.endswith(REASONS) or c in texts, seen, DataType) for c, seen in kinds.items()}
     as_text = {column for column, kind in types.items() if kind == DataType.utf8()}
     schema = Schema([Field(column, kind, nullable=True) for column, kind in types.items()])
 

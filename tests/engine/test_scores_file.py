@@ -12,12 +12,14 @@ import polars
 import pytest
 
 from medassay import __version__
+from medassay.api import score
 from medassay.cases import Case
-from medassay.engine.local import score_cases
+from medassay.engine.scores_file import Flat, ScoresFile
 from medassay.errors import InputError, MedassayError
+from medassay.files import OutputFile, guard
 from medassay.metrics.base import Metric
-from medassay.outputs import Flat, ScoresWriter, guard
-from medassay.scores import Result, Score
+from medassay.result import Result
+from medassay.scores import Score
 
 
 class Length(Metric):
@@ -30,7 +32,7 @@ class Length(Metric):
     parts = ("half",)
     bounds = (0.0, None)
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         return [
             Score.none("too long")
             if len(c.candidate) > 5
@@ -47,7 +49,7 @@ CASES = [
 
 
 def result(cases: Sequence[Case] = CASES) -> Result:
-    return score_cases(cases, [Length()])
+    return score(cases, metrics=[Length()])
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -65,12 +67,12 @@ def test_text_formats(tmp_path: Path, suffix: str) -> None:
     result().save(path)
     rows = read(path)
     key = CASES[0].digest(["reference"]).hex()[:12]
-    columns = ["id", "system", "n", "t", "reference_key", "length", "length.half", "length.unscored"]
+    columns = ["id", "system", "n", "t", "reference_key", "length", "length.half", "length.unscored", "length.failed"]
     assert [list(row) for row in rows] == [columns] * 3
     assert [list(row.values()) for row in rows] == [
-        ["a", "one", "1", "'=1+1", key, "2", "1.0", ""],
-        ["b", "two", "2", "-0.5", key, "", "", "too long"],
-        ["c", "one", "", "line\nbreak, comma", "", "", "", "empty candidate"],
+        ["a", "one", "1", "'=1+1", key, "2", "1.0", "", ""],
+        ["b", "two", "2", "-0.5", key, "", "", "too long", ""],
+        ["c", "one", "", "line\nbreak, comma", "", "", "", "empty candidate", ""],
     ]
 
 
@@ -115,13 +117,13 @@ def test_guard_leaves_alone(cell: str) -> None:
 
 def test_formulas_in_ids_systems_headers_and_reasons(tmp_path: Path) -> None:
     class Failing(Length):
-        def measure(self, cases: Sequence[Case]) -> list[Score]:
+        def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
             return [Score.none("=reason") for _ in cases]
 
     path = tmp_path / "s.csv"
-    score_cases([Case("=id", "x", system="@system", extra={"+column": "="})], [Failing()]).save(path)
+    score([Case("=id", "x", system="@system", extra={"+column": "="})], metrics=[Failing()]).save(path)
     assert path.read_text() == (
-        "'=id".join(["id,system,'+column,length,length.half,length.unscored\n", ",'@system,'=,,,'=reason\n"])
+        "id,system,'+column,length,length.half,length.unscored,length.failed\n'=id,'@system,'=,,,'=reason,\n"
     )
 
 
@@ -136,7 +138,8 @@ def test_columns_that_come_late_stand_before_the_scores(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     result([Case("a", "x", extra={"k": "=1"}), Case("b", "xy", ("r",), system="s", extra={"late": "v"})]).save(path)
     first, second = read(path)
-    assert list(first) == ["id", "k", "system", "late", "reference_key", "length", "length.half", "length.unscored"]
+    ours = ["length", "length.half", "length.unscored", "length.failed"]
+    assert list(first) == ["id", "k", "system", "late", "reference_key", *ours]
     assert (first["k"], first["late"], first["length"]) == ("'=1", "", "1")
     assert (second["k"], second["late"], second["system"], second["length"]) == ("", "v", "s", "2")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["s.csv", "s.csv.meta.json"]
@@ -145,7 +148,7 @@ def test_columns_that_come_late_stand_before_the_scores(tmp_path: Path) -> None:
 def test_the_file_appears_only_when_whole(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text("the old one")
-    with pytest.raises(ZeroDivisionError), ScoresWriter(path, [Length()]) as writer:
+    with pytest.raises(ZeroDivisionError), ScoresFile(path, [Length()]) as writer:
         writer.add(CASES[0], {"length": Score(1.0)})
         raise ZeroDivisionError
     assert path.read_text() == "the old one"
@@ -176,23 +179,26 @@ def test_rows_of_one_shape_and_of_others_stand_under_their_columns(tmp_path: Pat
     assert [{name: row[name] for name in one} for row, one in zip(read, wanted)] == wanted
 
 
+class Full(OutputFile):
+    """A file on a disk that has no room left."""
+
+    suffix = ""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        if not self.suffix:
+            self.temporary.unlink()
+        self.temporary.with_name(self.temporary.name + self.suffix).symlink_to("/dev/full")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-@pytest.mark.parametrize(
-    ("name", "full"),
-    [("s.csv", "s.csv.partial"), ("s.parquet", "s.parquet.partial"), ("s.parquet", "s.parquet.partial.parquet")],
-)
+@pytest.mark.parametrize(("name", "suffix"), [("s.csv", ""), ("s.parquet", ""), ("s.parquet", ".parquet")])
 def test_a_full_disk_is_told_and_nothing_is_left(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, full: str
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, suffix: str
 ) -> None:
-    (tmp_path / full).symlink_to("/dev/full")
+    monkeypatch.setattr("medassay.engine.scores_file.OutputFile", type("Full", (Full,), {"suffix": suffix}))
     many = [Case(f"c{i}", "x" * (i % 7)) for i in range(2000)]
     with pytest.raises((MedassayError, OSError), match="No space left on device"):
         result(many).save(tmp_path / name)
     assert not list(tmp_path.iterdir())
     assert not capfd.readouterr().err  # no word of a panic
-
-
-def test_a_parquet_file_is_told_from_the_disk_that_holds_it(tmp_path: Path) -> None:
-    (tmp_path / "s.parquet.partial.parquet").mkdir()
-    with pytest.raises(MedassayError, match=r"s\.parquet: cannot be written \(Is a directory\); is the disk full"):
-        result().save(tmp_path / "s.parquet")

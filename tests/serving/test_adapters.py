@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import medassay
-from medassay.adapters import RunningMetric, evaluate_metric, torchmetrics_metric, trl_reward
 from medassay.errors import InputError, MedassayError
+from medassay.serving.adapters import RunningMetric, evaluate_metric, torchmetrics_metric, trl_reward
 
 CANDIDATES = ["no tumor seen", "tubular adenoma", "", "grade 2 carcinoma, invasive"]
 REFERENCES = ["no tumor", "villous adenoma", "gastritis", "invasive carcinoma of grade 2"]
@@ -110,7 +110,7 @@ class Distance(medassay.Metric):
     higher_is_better = False
     needs = frozenset({"candidate", "source"})
 
-    def measure(self, cases: Sequence[medassay.Case]) -> list[medassay.Score]:
+    def measure(self, cases: Sequence[medassay.Case], evidence: bool = False) -> list[medassay.Score]:
         return [medassay.Score(abs(len(case.candidate) - len(case.source or "")) / 100) for case in cases]
 
 
@@ -139,7 +139,7 @@ class LongestSource(Distance):
     reads = frozenset({"source"})
     bounds = (0, None)
 
-    def measure(self, cases: Sequence[medassay.Case]) -> list[medassay.Score]:
+    def measure(self, cases: Sequence[medassay.Case], evidence: bool = False) -> list[medassay.Score]:
         return [medassay.Score(float(len(case.source or ""))) for case in cases]
 
 
