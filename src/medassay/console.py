@@ -153,7 +153,7 @@ def parse_list(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def check_outputs(source: Path, *outputs: Path | None, table: Path | None = None) -> None:
+def check_outputs(source: str | Path, *outputs: Path | None, table: Path | None = None) -> None:
     """Find out before the run what could not be written after it.
 
     Args:
@@ -161,13 +161,15 @@ def check_outputs(source: Path, *outputs: Path | None, table: Path | None = None
         outputs: files of any kind.
         table: an output that must be .csv or .jsonl.
     """
+    from medassay.files import check_output
+
     if table is not None and table.suffix.lower() not in (".csv", ".jsonl"):
         raise InputError(f"{table}: cannot write '{table.suffix}'; use one of .csv, .jsonl")
-    for path in (table, *outputs):
-        if path is not None and not path.resolve().parent.is_dir():
-            raise InputError(f"{path}: the folder {path.resolve().parent} does not exist; create it first")
-        if path is not None and path.exists() and source.exists() and path.samefile(source):
-            raise InputError(f"{path}: is the input itself; write to another file")
+    paths = [path for path in (table, *outputs) if path is not None]
+    for path in paths:
+        check_output(path, inputs=(source,))
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise InputError(f"{paths[0]}: two outputs cannot be one file; name two")
 
 
 def need_extra(what: str, extra: str, *modules: str) -> None:

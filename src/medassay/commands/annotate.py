@@ -75,6 +75,7 @@ def new_command(
 ) -> None:
     """Begin a study: write the study file, wording and all, and check the cases."""
     _need_extra()
+    from medassay.files import write_text
     from medassay.human.study import load_study, new_study_text
 
     if study.exists():
@@ -90,7 +91,7 @@ def new_command(
         training=training,
         columns=parse_mapping(map_),
     )
-    study.write_text(text, encoding="utf-8")
+    write_text(study, text)
     try:
         units = load_study(study).units()
     except Exception:
@@ -206,7 +207,7 @@ def agreement_command(
     show.print_agreement(console, ratings, rows)
     show.print_systems(console, ratings, systems)
     if out is not None:
-        from medassay.human.export import write_rows
+        from medassay.files import write_rows
 
         write_rows(show.agreement_records(rows), out)
         print(f"table written to {out}")
@@ -241,7 +242,8 @@ def export_command(
     ] = "texts",
 ) -> None:
     """Write the results; `texts` is a case file with human scores, ready for `medassay score`."""
-    from medassay.human.export import per_annotator, per_text, write_rows
+    from medassay.files import write_rows
+    from medassay.human.export import per_annotator, per_text
     from medassay.human.ratings import from_store
 
     _, store = _store(study)
@@ -286,7 +288,8 @@ def label_studio_read(
     out: Out,
 ) -> None:
     """Read Label Studio's JSON export into a table of ratings, one row per text and annotator."""
-    from medassay.human.export import per_annotator, write_rows
+    from medassay.files import write_rows
+    from medassay.human.export import per_annotator
     from medassay.human.label_studio import read
 
     ratings = read(_study(study), export)
@@ -316,7 +319,7 @@ def inception_read(
     out: Annotated[Path, typer.Option(help="JSONL to write, as `medassay extract` does.")],
 ) -> None:
     """Read entities annotated in INCEpTION."""
-    from medassay.human.export import write_rows
+    from medassay.files import write_rows
     from medassay.human.inception import read
 
     records = read(export)

@@ -27,8 +27,8 @@ def lead3_command(
 ) -> None:
     """The first three sentences of the source, as a system named lead3."""
     from medassay.cases import read_cases
+    from medassay.files import write_rows
     from medassay.human.baseline import lead_rows, read_sources
-    from medassay.human.export import write_rows
 
     columns = parse_mapping(map_)
     system = f"lead{sentences}"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from medassay.commands.tables import write_rows
 from medassay.commands.variants import score_groups, values_of
 from medassay.console import (
     FormatOption,
@@ -50,6 +49,7 @@ def stress(
     """How do metrics take clinical errors? Makes errors and harmless changes, prints sensitivity cards."""
     from rich.console import Console
 
+    from medassay.files import write_rows
     from medassay.metrics.registry import DEFAULT, load_metrics
     from medassay.records import read_records
     from medassay.report import print_stress, stress_sections, write_study

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from medassay.commands.tables import write_rows
 from medassay.commands.variants import score_groups, values_of
 from medassay.console import (
     FormatOption,
@@ -62,6 +61,7 @@ def calibrate(
     import numpy as np
     from rich.console import Console
 
+    from medassay.files import write_text
     from medassay.metrics.policy import DIMENSIONS, parse_weights
     from medassay.report import fit_sections, print_fit, write_study
     from medassay.study import Labelled, fit
@@ -82,10 +82,7 @@ def calibrate(
         seed=seed,
     )
     print_fit(Console(), fitted)
-    try:
-        out.write_text(fitted.policy.to_json(), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from error
+    write_text(out, fitted.policy.to_json())
     say(f"policy written to {out}; use it with medassay trust … --policy {out}")
     if report is not None:
         write_study(report, "Trust policy", [f"{len(trust_scores):,} reports"], fit_sections(fitted))
@@ -331,6 +328,7 @@ def _write(
 ) -> None:
     from rich.console import Console
 
+    from medassay.files import write_rows
     from medassay.report import print_study, study_section, write_study
 
     print_study(Console(), table)

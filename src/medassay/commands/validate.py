@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from medassay.commands.tables import write_rows
 from medassay.console import (
     ClusterOption,
     FormatOption,
@@ -61,6 +60,7 @@ def validate(
     """Do the metrics agree with people? Correlations, intervals, and which metric agrees better."""
     from rich.console import Console
 
+    from medassay.files import write_rows
     from medassay.report import print_validation, validation_sections, write_study
     from medassay.study import validate as correlate
 
