@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from medassay.errors import InputError, nearest
-from medassay.firsts import Firsts
-from medassay.records import MAX_CELL, READERS, kind_of, name_of, read_records
+from medassay.records import MAX_CELL, READERS, FirstSeenIndex, kind_of, name_of, read_records
 
 FIELDS = ("id", "candidate", "reference", "source", "image", "system")
 ANY_FIELD = "*"
@@ -187,7 +186,7 @@ class Identities:
 
     def __init__(self, name: str, *, strict: bool = False) -> None:
         self.name, self.strict = name, strict
-        self.seen = Firsts()
+        self.seen = FirstSeenIndex()
         self.files: list[str] = []
 
     def checked(self, row: Row) -> Row:

@@ -7,8 +7,6 @@ as text, and a content security policy admits nothing but the page's own script 
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
@@ -25,7 +23,7 @@ from medassay.metrics.trust import Trust
 from medassay.report import charts, sections
 from medassay.report.ledger import Ledger
 from medassay.report.payload import Block, Payload
-from medassay.report.sections import Maker, Run, Section, asset
+from medassay.report.sections import Maker, Run, Section, asset, content_hash, section_html
 from medassay.report.trust_page import TrustView
 from medassay.report.versus import versus
 from medassay.scores import Score
@@ -235,11 +233,6 @@ def summary_html(aggregates: Sequence[Aggregate]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def content_hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
 def _assemble(run: Run, made: Sequence[Section], last: Section, block: Block, carried: str) -> str:
     for section in made:
         own = section.script.lower() + section.style.lower()
@@ -269,12 +262,4 @@ def _assemble(run: Run, made: Sequence[Section], last: Section, block: Block, ca
         carried=f'<p class="note">{escape(carried)}</p>' if carried else "",
         data=block.text,
         scripts="".join(f'<script type="module">{script}</script>' for script in scripts),
-    )
-
-
-def section_html(section: Section) -> str:
-    name = section.name
-    return (
-        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{escape(section.title)}</h2>'
-        f"{section.html}</section>\n"
     )

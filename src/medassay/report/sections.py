@@ -15,6 +15,8 @@ into `data`. Scripts hear `medassay:ready` (detail: all data of the page; the se
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -92,6 +94,21 @@ Maker = Callable[[Run], Section | None]
 def asset(name: str) -> str:
     """A script, style sheet or template of the page."""
     return files("medassay.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def content_hash(text: str) -> str:
+    """What a content security policy admits a script or style sheet by."""
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def section_html(section: Section) -> str:
+    """A section with its heading."""
+    name = section.name
+    return (
+        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{escape(section.title)}</h2>'
+        f"{section.html}</section>\n"
+    )
 
 
 def direction(higher_is_better: bool) -> str:

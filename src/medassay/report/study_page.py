@@ -8,8 +8,7 @@ from pathlib import Path
 
 from medassay import __version__
 from medassay.files import write_text
-from medassay.report.page import content_hash, section_html
-from medassay.report.sections import Section, asset, table
+from medassay.report.sections import Section, asset, content_hash, section_html, table
 from medassay.study import Estimate
 
 _PAGE = """<!doctype html>
