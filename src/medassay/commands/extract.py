@@ -17,18 +17,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from medassay.console import (
-    CasesArgument,
-    FormatOption,
-    MapOption,
-    ModelsOption,
-    StrictOption,
-    check_outputs,
-    finish,
-    parse_mapping,
-    progress,
-    say,
-)
+from medassay import console
 from medassay.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,22 +29,22 @@ _AT_ONCE = 64
 
 
 def extract(
-    cases: CasesArgument,
+    cases: console.Cases,
     column: Annotated[str, typer.Option(help="Column whose text is read.")] = "candidate",
     out: Annotated[Path | None, typer.Option(help="JSON lines to write; default: standard output.")] = None,
     html: Annotated[Path | None, typer.Option(help="Page that shows what was read (.html).")] = None,
-    map_: MapOption = "",
-    format: FormatOption = None,
-    models: ModelsOption = "embedded",
-    strict: StrictOption = False,
+    map_: console.Map = "",
+    format: console.Format = None,
+    models: console.Models = "embedded",
+    strict: console.Strict = False,
 ) -> None:
     """Entities, relations, assertions and concepts of every report, as JSON lines and as a page."""
-    job = Extraction(cases, column, parse_mapping(map_), format, out, html, models, strict)
+    job = Extraction(cases, column, console.parse_mapping(map_), format, out, html, models, strict)
     problems = job.run()
     for path, what in ((out, "extract"), (html, "page")):
         if path is not None:
-            say(f"{what} of {job.count:,} reports written to {path}")
-    finish(cases, problems)
+            console.say(f"{what} of {job.count:,} reports written to {path}")
+    console.finish(cases, problems)
 
 
 @dataclass
@@ -82,7 +71,7 @@ class Extraction:
         from medassay.files import write_text
         from medassay.report import ExtractPage
 
-        check_outputs(self.cases, self.out, self.page)
+        console.check_outputs(self.cases, self.out, self.page)
         page = ExtractPage() if self.page is not None else None
         if self.out is None:
             self._write(self._records(iter(())), sys.stdout if page is None else None, page)
@@ -123,7 +112,7 @@ class Extraction:
         kept.unlink(missing_ok=True)
 
     def _write(self, records: Iterator[dict[str, Any]], stream: IO[str] | None, page: ExtractPage | None) -> None:
-        for record in progress(records, "reading", "reports"):
+        for record in console.progress(records, "reading", "reports"):
             self.count += 1
             if stream is not None:
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from medassay.console import scoring_progress
+from medassay import console
 
 if TYPE_CHECKING:
     from medassay.cases import Case
@@ -33,7 +33,7 @@ def score_groups(
     cases = [case for group in groups for case in group]
     rows = [Row(number, replace(case, row=number)) for number, case in enumerate(cases, 1)]
     scores: dict[str, list[list[Score]]] = {metric.name: [[] for _ in groups] for metric in metrics}
-    scored = (row for batch in scoring_progress(run(rows, metrics), len(rows)) for row in batch)
+    scored = (row for batch in console.scoring_progress(run(rows, metrics), len(rows)) for row in batch)
     failures = Failures(metrics)
     for owner, case, row in zip(owners, cases, scored):
         failures.add(f"text '{case.id}'", case, row.scores)
