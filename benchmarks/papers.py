@@ -217,7 +217,7 @@ def ladder(data: Path, skip: Collection[str] = ()) -> list[str]:
         originals, _ = originals_of(str(path), list(read_records(path)))
         material = make_material(sample(originals, LADDER_REFERENCES, 1), rules=False)
         _say(f"ladder, {name}: {', '.join(metric.name for metric in metrics)}")
-        values = values_of(score_material(material, metrics))
+        values = values_of(score_material(material, metrics)[0])
         for card in sensitivity_cards(material, metrics, values).cards:
             cells = " | ".join(_rate(card.ladder[rung]) for rung in RUNGS)
             lines.append(f"| {card.metric} | {name} | {cells} |")

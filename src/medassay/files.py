@@ -7,8 +7,11 @@ removed by the next run that writes the same target.
 
 from __future__ import annotations
 
+import csv
 import glob
+import io
 import itertools
+import json
 import os
 import re
 import shutil
@@ -17,10 +20,10 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from medassay.errors import InputError
 
@@ -28,6 +31,7 @@ _COUNT = itertools.count()
 _HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"
 _LONGEST = 100
 """Characters of a target's name that its temporary file repeats; a file name has 255 bytes at most."""
+_TEXTS = ("candidate", "reference", "source")
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?")
 
@@ -121,6 +125,43 @@ def guard(cell: str) -> str:
     ("'=cmd|' /C calc'!A0", '-0.5')
     """
     return "'" + cell if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Records as CSV, no cell of which a spreadsheet will run; columns in order of appearance."""
+    stream = io.StringIO()
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([guard(column) for column in columns])
+    for row in rows:
+        writer.writerow([_cell(column, row.get(column)) for column in columns])
+    return stream.getvalue()
+
+
+def jsonl_text(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Records as JSON lines."""
+    return "".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
+
+
+def write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Write records to a .csv or .jsonl file, whole or not at all."""
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".jsonl"):
+        raise InputError(f"{path}: cannot write '{path.suffix}'; use .csv or .jsonl")
+    write_text(path, csv_text(rows) if suffix == ".csv" else jsonl_text(rows))
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        # A text that a spreadsheet would run gets a space in front, which no metric minds; an
+        # apostrophe, as for other cells, would be a change to the text that is judged.
+        safe = guard(value)
+        return " " + value if safe != value and column in _TEXTS else safe
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _is_special(path: Path) -> bool:

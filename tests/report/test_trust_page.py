@@ -19,7 +19,7 @@ from medassay.examples.tissue import draw_tissue  # noqa: E402
 from medassay.metrics.policy import Policy  # noqa: E402
 from medassay.metrics.trust import Trust  # noqa: E402
 from medassay.report import trust_page  # noqa: E402
-from medassay.report.calibration import risk_coverage  # noqa: E402
+from medassay.report.charts import risk_coverage  # noqa: E402
 from medassay.report.page import PageWriter  # noqa: E402
 from medassay.scores import Score  # noqa: E402
 

@@ -7,45 +7,23 @@ from typing import Annotated
 
 import typer
 
-from medassay.console import (
-    ByOption,
-    FormatOption,
-    HistoriesOption,
-    ImagesOption,
-    MapOption,
-    ModelsOption,
-    MppOption,
-    NoStoreOption,
-    PromptsOption,
-    ReportOption,
-    ResamplesOption,
-    ScoresOption,
-    SeedOption,
-    StoreOption,
-    StrictOption,
-    finish,
-    parse_mapping,
-    say,
-    say_warnings,
-    say_written,
-    scoring_progress,
-)
+from medassay import console
 
 
 def trust(
     cases: Annotated[
         str, typer.Argument(help="Case file (.csv, .tsv, .jsonl, .parquet, -), or a folder of images and reports.")
     ],
-    images: ImagesOption = None,
-    out: ScoresOption = None,
-    report: ReportOption = None,
+    images: console.Images = None,
+    out: console.Scores = None,
+    report: console.Report = None,
     evidence: Annotated[Path | None, typer.Option(help="What every number rests on, as JSON lines.")] = None,
     weights: Annotated[str | None, typer.Option(help="Of grounding, logic, stability: 0.4,0.3,0.3.")] = None,
     policy: Annotated[Path | None, typer.Option(help="Weights and thresholds by trust-study calibrate.")] = None,
-    mpp: MppOption = None,
+    mpp: console.Mpp = None,
     budget: Annotated[int | None, typer.Option(help="Patches of a slide that are looked at, at most.")] = None,
     distance: Annotated[str, typer.Option(help="Distance between reports for stability: hare or encoder.")] = "hare",
-    models: ModelsOption = "embedded",
+    models: console.Models = "embedded",
     subject_url: Annotated[str | None, typer.Option(help="Vision endpoint that writes the reports.")] = None,
     subject_model: Annotated[str | None, typer.Option(help="Its model.")] = None,
     subject_command: Annotated[
@@ -55,16 +33,16 @@ def trust(
     subject_calls: Annotated[int, typer.Option(help="Calls of the endpoint, at most.")] = 10_000,
     concurrency: Annotated[int, typer.Option(help="Cases whose reports are written side by side.")] = 2,
     stained: Annotated[Path | None, typer.Option(help="Folder for the perturbed images; default: beside OUT.")] = None,
-    prompts: PromptsOption = "subject-1",
-    histories: HistoriesOption = "histories-1",
-    map_: MapOption = "",
-    format: FormatOption = None,
-    by: ByOption = None,
-    resamples: ResamplesOption = 1000,
-    seed: SeedOption = 1,
-    strict: StrictOption = False,
-    store: StoreOption = None,
-    no_store: NoStoreOption = False,
+    prompts: console.Prompts = "subject-1",
+    histories: console.Histories = "histories-1",
+    map_: console.Map = "",
+    format: console.Format = None,
+    by: console.By = None,
+    resamples: console.Resamples = 1000,
+    seed: console.Seed = 1,
+    strict: console.Strict = False,
+    store: console.Store = None,
+    no_store: console.NoStore = False,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0: all in one, whose models use every core.")] = 0,
 ) -> None:
     """May these reports go out? Grounding in the image, logic, stability, trust and a route; no reference needed."""
@@ -82,7 +60,7 @@ def trust(
     job = TrustRun(
         cases,
         made,
-        columns=parse_mapping(map_),
+        columns=console.parse_mapping(map_),
         format=format,
         out=out,
         report=report,
@@ -100,13 +78,13 @@ def trust(
         histories=histories,
         stained=stained,
         engine=Local(workers),
-        progress=scoring_progress,
+        progress=console.scoring_progress,
     )
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)
     print_routes(Console(), outcome.routes, made.policy)
-    say_written(scores=out, report=report, evidence=evidence)
+    console.say_written(scores=out, report=report, evidence=evidence)
     if job.generated is not None:
-        say(f"reports: {job.generated[0]:,} written by the subject, {job.generated[1]:,} kept from before")
-    say_warnings([f"warning: {cases}, {warning}" for warning in job.warnings])
-    finish(cases, outcome.problems, outcome.ended)
+        console.say(f"reports: {job.generated[0]:,} written by the subject, {job.generated[1]:,} kept from before")
+    console.say_warnings([f"warning: {cases}, {warning}" for warning in job.warnings])
+    console.finish(cases, outcome.problems, outcome.ended)

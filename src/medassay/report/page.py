@@ -21,12 +21,12 @@ from medassay.files import write_text
 from medassay.metrics.base import Metric
 from medassay.metrics.trust import Trust
 from medassay.report import charts, sections
-from medassay.report.ledger import Ledger
 from medassay.report.payload import Block, Payload
 from medassay.report.sections import Maker, Run, Section, asset, content_hash, section_html
 from medassay.report.trust_page import TrustView
 from medassay.report.versus import versus
 from medassay.scores import Score
+from medassay.study import ScoreColumns
 
 if TYPE_CHECKING:
     from medassay.study.significance import Comparison
@@ -66,7 +66,7 @@ class PageWriter:
         self.extra = tuple(sections)
         self.payload = Payload(self.metrics)
         self.systems: dict[str, int] = {}
-        self.ledger = Ledger(self.metrics)
+        self.columns = ScoreColumns(self.metrics)
         self.reasons: dict[str, dict[str, int]] = {metric.name: {} for metric in self.metrics}
         self.failures: dict[str, dict[str, int]] = {metric.name: {} for metric in self.metrics}
         self.problems: list[str] = []
@@ -75,7 +75,7 @@ class PageWriter:
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Take in one case with its score on every metric."""
         self.systems[case.system or ""] = self.systems.get(case.system or "", 0) + 1
-        self.ledger.add(case, scores)
+        self.columns.add(case, scores)
         for metric in self.metrics:
             score = scores[metric.name]
             if score.unscored is not None:
@@ -115,8 +115,8 @@ class PageWriter:
             title=self.title,
             metrics=self.metrics,
             aggregates=aggregates,
-            comparison=comparison or (self.ledger.compare() if len(self.systems) > 1 else None),
-            values=self.ledger.values(),
+            comparison=comparison or (self.columns.compare() if len(self.systems) > 1 else None),
+            values=self.columns.values(),
             cases_by_system=self.systems,
             reasons=self.reasons,
             failures=self.failures,

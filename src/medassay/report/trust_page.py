@@ -22,7 +22,7 @@ from medassay.errors import MedassayError
 from medassay.metrics.histories import histories
 from medassay.metrics.stability import HALVES
 from medassay.metrics.trust import ROUTE, Trust
-from medassay.report.calibration import risk_coverage
+from medassay.report.charts import risk_coverage
 from medassay.report.sections import Run, Section, asset, table
 from medassay.report.trust_terminal import policy_line
 from medassay.scores import Score

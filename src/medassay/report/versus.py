@@ -11,7 +11,7 @@ from medassay.report.charts import number
 from medassay.report.sections import Run, Section, direction, group, table
 
 if TYPE_CHECKING:
-    from medassay.study.significance import Comparison, Pair
+    from medassay.study import Comparison, Pair
 
 MATRIX = 12
 """Systems up to which the table of who beats whom is drawn."""
@@ -27,8 +27,8 @@ def versus(run: Run) -> Section | None:
         return None
     if isinstance(comparison, str):
         return Section("comparison", "System comparison", f"<p>Not compared: {escape(comparison)}</p>")
-    place = {system: i for i, system in enumerate(run.systems)}
-    bodies = "".join(_metric(metric, run, comparison, place) for metric in comparison.metrics)
+    colours = {system: i for i, system in enumerate(run.systems)}
+    bodies = "".join(_metric(metric, run, comparison, colours) for metric in comparison.metrics)
     columns = {
         "Pair": "",
         "Difference": "num",
@@ -40,9 +40,9 @@ def versus(run: Run) -> Section | None:
         "Verdict": "",
     }
     pairs = table("versus", columns, bodies)
-    beats = _beats(comparison, place) if 2 < len(comparison.systems) <= MATRIX else ""
-    said = "".join(f"<li>{escape(note)}</li>" for note in comparison.notes)
-    notes = f'<ul class="note notes">{said}</ul>' if said else ""
+    beats = _beats(comparison, colours) if 2 < len(comparison.systems) <= MATRIX else ""
+    remarks = "".join(f"<li>{escape(note)}</li>" for note in comparison.notes)
+    notes = f'<ul class="note notes">{remarks}</ul>' if remarks else ""
     legend = (
         '<p class="note">Differences are the first system minus the second on the items both have. A filled '
         f"point is a difference with a Holm-corrected p below {comparison.alpha:g}; a hollow one is not, which is "
@@ -51,22 +51,24 @@ def versus(run: Run) -> Section | None:
     return Section("comparison", "System comparison", beats + pairs + legend + notes)
 
 
-def _metric(metric: str, run: Run, comparison: Comparison, place: dict[str, int]) -> str:
+def _metric(metric: str, run: Run, comparison: Comparison, colours: dict[str, int]) -> str:
     pairs = [pair for pair in comparison.pairs if pair.metric == metric]
     edges = [abs(x) for pair in pairs for x in (pair.difference, pair.low, pair.high) if x is not None]
     reach = max(edges, default=0.0) * 1.08 or 1.0
-    known = next((one for one in run.metrics if one.name == metric), None)
+    known = next((candidate for candidate in run.metrics if candidate.name == metric), None)
     ends = charts.limits(known.bounds, [0.0, reach]) if known else (0.0, reach)
     higher = comparison.higher_is_better[metric]
     about = f"{direction(higher)} <span>axis ±{charts.tick_label(float(f'{reach:.2g}'))}</span>"
-    rows = "".join(_pair(pair, reach, ends[1] - ends[0], place) for pair in pairs[:PAIRS])
+    rows = "".join(_pair(pair, reach, ends[1] - ends[0], colours) for pair in pairs[:PAIRS])
     if len(pairs) > PAIRS:
         rows += f'<tr><td colspan="8">and {len(pairs) - PAIRS:,} more pairs, listed by medassay compare</td></tr>'
     return group(metric, about, rows)
 
 
-def _pair(pair: Pair, reach: float, span: float, place: dict[str, int]) -> str:
-    names = [f"{charts.key(place[name]) if name in place else ''} {escape(name)}" for name in (pair.first, pair.second)]
+def _pair(pair: Pair, reach: float, span: float, colours: dict[str, int]) -> str:
+    names = [
+        f"{charts.key(colours[name]) if name in colours else ''} {escape(name)}" for name in (pair.first, pair.second)
+    ]
     head = f'<th scope="row">{names[0]} <span class="minus">minus</span> {names[1]}</th>'
     if pair.difference is None:
         return f'<tr>{head}<td colspan="7">not compared: no item has a score from both</td></tr>'
@@ -99,20 +101,20 @@ def chance(p: float | None) -> str:
     return "&lt; 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _beats(comparison: Comparison, place: dict[str, int]) -> str:
+def _beats(comparison: Comparison, colours: dict[str, int]) -> str:
     """Row against column: on how many metrics the row's system is shown to be better, and worse."""
     systems = comparison.systems
-    columns = {'<span class="unseen">System</span>': ""} | {_name(system, place): "" for system in systems}
+    columns = {'<span class="unseen">System</span>': ""} | {_name(system, colours): "" for system in systems}
     rows = ""
     for row in systems:
         cells = "".join(_cell(row, column, comparison.pairs) for column in systems)
-        rows += f'<tr><th scope="row">{_name(row, place)}</th>{cells}</tr>'
+        rows += f'<tr><th scope="row">{_name(row, colours)}</th>{cells}</tr>'
     caption = "<caption>On how many metrics the row’s system is shown to be better or worse than the column’s</caption>"
     return table("matrix", columns, f"<tbody>{rows}</tbody>", caption)
 
 
-def _name(system: str, place: dict[str, int]) -> str:
-    return f"{charts.key(place[system]) if system in place else ''} {escape(system)}"
+def _name(system: str, colours: dict[str, int]) -> str:
+    return f"{charts.key(colours[system]) if system in colours else ''} {escape(system)}"
 
 
 def _cell(row: str, column: str, pairs: Sequence[Pair]) -> str:
@@ -123,5 +125,5 @@ def _cell(row: str, column: str, pairs: Sequence[Pair]) -> str:
     if not better and not worse:
         return "<td>none shown</td>"
     css = "yes" if better > worse else "no" if worse > better else ""
-    said = [f"better on {better}"] * (better > 0) + [f"worse on {worse}"] * (worse > 0)
-    return f'<td class="{css}">{", ".join(said)}</td>'
+    words = [f"better on {better}"] * (better > 0) + [f"worse on {worse}"] * (worse > 0)
+    return f'<td class="{css}">{", ".join(words)}</td>'

@@ -17,6 +17,7 @@ from medassay.study.material import (
     vary_originals,
 )
 from medassay.study.resampling import Estimate, Floats, bootstrap_sums, interval
+from medassay.study.score_columns import ScoreColumns
 from medassay.study.significance import Comparison, Pair, cliffs_delta, compare, holm
 from medassay.study.stress import RUNGS, Card, Drop, Stress, sensitivity_cards
 from medassay.study.summary import Aggregate, Tally, summarise
@@ -43,6 +44,7 @@ __all__ = [
     "NotMade",
     "Original",
     "Pair",
+    "ScoreColumns",
     "Stress",
     "Table",
     "Tally",

@@ -12,8 +12,9 @@ import numpy as np
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
+from medassay.files import csv_text, jsonl_text
 from medassay.human.access import COORDINATOR
-from medassay.human.export import csv_text, jsonl_text, per_annotator, per_text
+from medassay.human.export import per_annotator, per_text
 from medassay.human.plan import clean
 from medassay.human.ratings import Ratings, from_store
 from medassay.human.state import Mark, answers

@@ -1,5 +1,7 @@
-"""The numbers of a run, kept small: one float a case and metric, and hashes that say which cases belong
-together. Distributions and the comparison of systems are made from it, over every case of the run."""
+"""The numbers of a run, kept small: one float per case and metric, and hashes that say which cases belong together.
+
+Distributions and the comparison of systems are made from them, over every case of the run.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +9,21 @@ import hashlib
 import math
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from medassay.cases import Case
+from medassay.engine.score_table import Labels, ScoreTable
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
-from medassay.report.charts import Floats
 from medassay.scores import Score
-
-if TYPE_CHECKING:
-    from medassay.engine.score_table import Labels
-    from medassay.study import Comparison
+from medassay.study.resampling import Floats
+from medassay.study.significance import Comparison, compare
 
 
-class Ledger:
-    """Takes in a run case by case."""
+class ScoreColumns:
+    """The scores of a run, taken in case by case."""
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self.metrics = metrics
@@ -56,9 +55,6 @@ class Ledger:
 
     def compare(self) -> Comparison | str:
         """The systems compared pair by pair, or why they cannot be."""
-        from medassay.engine.score_table import Labels, ScoreTable
-        from medassay.study import compare
-
         names = tuple(self.systems)
         codes = np.array(self._system, dtype=np.int64)
         # A case without a system belongs to none: it is left out of the comparison, not made a system.
@@ -93,13 +89,11 @@ def _hash(content: bytes) -> int:
 
 def _labels(hashes: array[int]) -> Labels:
     """Hashes as codes; a hash of 0 is an empty cell."""
-    from medassay.engine.score_table import Labels
-
     marks: npt.NDArray[np.uint64] = np.array(hashes, dtype=np.uint64)
-    found, first, codes = np.unique(marks, return_index=True, return_inverse=True)
+    distinct, first, codes = np.unique(marks, return_index=True, return_inverse=True)
     # Numbered by first appearance, as a scores file is read: both give the same resamples.
-    order = np.argsort(np.where(found == 0, -1, first), kind="stable")
-    rank = np.empty(len(found), dtype=np.int64)
-    rank[order] = np.arange(len(found))
-    empty = int(len(found) > 0 and found[0] == 0)
-    return Labels(rank[codes] - empty, tuple(str(one) for one in found[order][empty:]))
+    order = np.argsort(np.where(distinct == 0, -1, first), kind="stable")
+    rank = np.empty(len(distinct), dtype=np.int64)
+    rank[order] = np.arange(len(distinct))
+    empty = int(len(distinct) > 0 and distinct[0] == 0)
+    return Labels(rank[codes] - empty, tuple(str(mark) for mark in distinct[order][empty:]))
