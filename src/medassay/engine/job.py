@@ -53,7 +53,7 @@ class Failures:
                 told = f"{place}: metric '{metric.name}': {score.failed}"
                 self.rows.setdefault(metric.name, []).append(told)
                 self.first.setdefault(metric.name, score)
-            elif metric.name not in self.reached and (score.value is not None or not lacking(case, metric.needs)):
+            elif score.value is not None or lacking(case, metric.needs) is None:
                 self.reached.add(metric.name)
         return told
 

@@ -10,7 +10,6 @@ from medassay.engine.base import BATCH
 from medassay.metrics.base import Metric
 from medassay.metrics.callables import CallableMetric
 from medassay.metrics.scoring import leaves
-from medassay.models.loading import load, resolve
 
 Placement = Literal["cores", "device", "network"]
 
@@ -41,7 +40,7 @@ def placement(metric: Metric) -> Placement:
     """
     if metric.waits_for_network:
         return "network"
-    return "device" if any(_on_torch(resolve(role, spec)) for role, spec in metric.roles) else "cores"
+    return "device" if any(_on_torch(role, spec) for role, spec in metric.roles) else "cores"
 
 
 def checkpoint_every(metric: Metric) -> int:
@@ -52,6 +51,8 @@ def checkpoint_every(metric: Metric) -> int:
         return _CASES_OF_UNKNOWN_CODE
     size = min((_CASES_BY_ROLE.get(role, BATCH) for role, _ in metric.roles), default=BATCH)
     if placement(metric) == "device":
+        from medassay.models.loading import load
+
         # On a graphics card a slice takes a second or so, and small ones would leave it waiting.
         size = max(size, *(int(getattr(load(role, spec), "cases_at_once", 0)) for role, spec in metric.roles))  # type: ignore[call-overload]
     return size
@@ -62,6 +63,9 @@ def batch_size(metrics: Iterable[Metric]) -> int:
     return min(map(checkpoint_every, leaves(metrics)), default=BATCH)
 
 
-def _on_torch(source: str) -> bool:
-    """Whether a model's source is anything but a set of ONNX graphs."""
+def _on_torch(role: str, spec: str) -> bool:
+    """Whether a role's model comes from anything but a set of ONNX graphs."""
+    from medassay.models.loading import resolve
+
+    source = resolve(role, spec)
     return source != "embedded" and not (Path(source) / "manifest.json").is_file()

@@ -140,12 +140,15 @@ def keys_of(
             fields share them.
         shared: whether the key is for a store that other runs read; else it holds for this very metric object.
     """
-    start = hashlib.blake2b(str(metric.signature if shared else id(metric)).encode(), digest_size=20)
-    start.update(b"evidence" if evidence else b"value")
     fields = metric.fields
     known = {} if digests is None else digests
     if fields not in known:
         known[fields] = [case.digest(fields) for case in cases]
+    if not shared:
+        prefix = b"%d/%d/" % (id(metric), evidence)
+        return [prefix + digest for digest in known[fields]]
+    start = hashlib.blake2b(str(metric.signature).encode(), digest_size=20)
+    start.update(b"evidence" if evidence else b"value")
     keys = []
     for digest in known[fields]:
         hasher = start.copy()

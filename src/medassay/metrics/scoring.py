@@ -85,8 +85,8 @@ def leaves(metrics: Iterable[Metric]) -> list[Metric]:
 
 
 def lacking(case: Case, needs: Iterable[str]) -> str | None:
-    """Why the case cannot be scored: the first need that it lacks, by name; None where it lacks none."""
-    for need in sorted(needs):
+    """Why the case cannot be scored: the first of these needs that it lacks; None where it lacks none."""
+    for need in needs:
         if not case.has(need):
             return "empty candidate" if need == "candidate" else f"no {need}"
     return None

@@ -18,7 +18,7 @@ from typing import Any
 
 from medassay.cases import read_file
 from medassay.engine.base import DIED, chunks
-from medassay.engine.parts import Parts, Tries
+from medassay.engine.ray_parts import Parts, Tries
 from medassay.engine.slices import Measured, Slices, Unit
 from medassay.engine.worker import limit_threads, measure
 from medassay.errors import MedassayError

@@ -24,10 +24,10 @@ from medassay import __version__
 from medassay.cases import Case, Identities, Row, case_files
 from medassay.cores import cores
 from medassay.engine.base import CaseFiles, Scored, Source
-from medassay.engine.cluster_tasks import END, CoreMeasurer, Measurer, read_slices
 from medassay.engine.local import survey_leaves
-from medassay.engine.parts import Parts, identity_of
 from medassay.engine.placement import Placement, batch_size, placement
+from medassay.engine.ray_parts import Parts, identity_of
+from medassay.engine.ray_tasks import END, CoreMeasurer, Measurer, read_slices
 from medassay.engine.store import Store
 from medassay.errors import InputError, MedassayError, MissingExtra
 from medassay.metrics.base import Ensemble, Metric, depends_on_set
@@ -41,7 +41,7 @@ _OBJECTS = 1 << 30
 """Bytes of shared memory for a cluster of our own; slices under way are few and small."""
 
 
-class Cluster:
+class Ray:
     """Scores on a Ray cluster.
 
     workers: measuring workers; None: one for each of the cluster's cores (or graphics cards, for metrics that want

@@ -17,14 +17,15 @@ from typing import Any
 
 import pytest
 
+from medassay.api import FileOutcome, FileRun
 from medassay.cases import Case, Row
 from medassay.engine import load_engine
 from medassay.engine.base import DIED, CaseFiles, Engine
-from medassay.engine.cluster import Pool, shared_out
-from medassay.engine.cluster_tasks import END, Measurer, read_slices, table
-from medassay.engine.job import Job, Outcome
 from medassay.engine.local import Local
-from medassay.engine.parts import Parts
+from medassay.engine.ray import Pool, shared_out
+from medassay.engine.ray_parts import Parts
+from medassay.engine.ray_tasks import END, Measurer, read_slices, table
+from medassay.engine.store import Store
 from medassay.errors import InputError, MedassayError, ModelError
 from medassay.metrics.registry import load_metrics
 
@@ -76,8 +77,7 @@ def slow(candidate):
 class Card(Metric):
     name = "card"
     summary = defined = "here"
-    runs_on = "device"
-    keep_every = 8
+    roles = (("nli", "paper"),)
     def measure(self, cases, evidence=False):
         called("cards", f"{os.getpid()} {os.environ.get('CUDA_VISIBLE_DEVICES', '')}")
         return [Score(float(len(case.candidate))) for case in cases]
@@ -108,8 +108,8 @@ def cases(path: Path, texts: list[str]) -> str:
     return str(path)
 
 
-def score(source: str, metrics: str, out: Path, engine: Engine, **more: object) -> Outcome:
-    return Job(source, load_metrics(metrics), out=out, resamples=20, engine=engine, **more).run()  # type: ignore[arg-type]
+def score(source: str, metrics: str, out: Path, engine: Engine, **more: Any) -> FileOutcome:
+    return FileRun(source, load_metrics(metrics), out=out, resamples=20, engine=engine, **more).run()
 
 
 def engine() -> Engine:
@@ -144,19 +144,19 @@ def test_a_folder_gives_the_same_bytes_as_locally(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("ray")
-def test_a_stopped_run_continues_with_what_is_missing(folder: Path) -> None:
+def test_a_run_continues_with_what_is_missing_or_has_failed(folder: Path) -> None:
     texts = [f"text {i}" for i in range(300)]
     texts[290] = "refused"
     source = cases(folder / "cases.csv", texts)
-    with pytest.raises(MedassayError, match=f"on the worker {socket.gethostname()}: refused until allowed"):
-        score(source, "py:made_metric:counted", folder / "out.csv", engine())
-    parts = list((folder / "out.csv.resume.parts").glob("part-*.parquet"))
-    assert 0 < len(parts) < 5
-    assert not (folder / "out.csv").exists()
+    with Store(folder / "out.csv.resume") as store:
+        batches = engine().score(CaseFiles(source), load_metrics("py:made_metric:counted"), store)
+        refused = [one.scores["py:made_metric:counted"].failed for batch in batches for one in batch][290]
+    assert refused == "MedassayError: refused until allowed"
     before = len(lines(folder / "calls"))
     (folder / "allowed").touch()
+    # Parts are found again, but for the one that holds a failure.
     assert not score(source, "py:made_metric:counted", folder / "out.csv", engine()).problems
-    assert len(lines(folder / "calls")) - before == 300 - 64 * len(parts)
+    assert len(lines(folder / "calls")) - before == 300 - 4 * 64
     score(source, "py:made_metric:counted", folder / "whole.csv", Local(0))
     assert (folder / "out.csv").read_bytes() == (folder / "whole.csv").read_bytes()
     assert not list(folder.glob("*.resume*"))
@@ -197,7 +197,7 @@ def test_metrics_that_want_a_device_have_workers_of_their_own_at_the_same_time(
         monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 2.0})
     source = cases(folder / "cases.csv", [f"{'late' if i > 63 else 'text'} {i}" for i in range(160)])
     both = "py:made_metric:patient,py:made_metric:Card"
-    score(source, both, folder / "out.csv", load_engine("ray", workers=2 if cards else 4))
+    score(source, both, folder / "out.csv", load_engine("ray", workers=2 if cards else 4), batch=8)
     used = {line.split()[1] if cards else line.split()[0] for line in lines(folder / "cards")}
     assert used == {"0"} if cards else len(used) <= 2
     score(source, both, folder / "here.csv", Local(0))
@@ -250,7 +250,7 @@ def test_a_killed_reader_loses_no_slice(folder: Path, monkeypatch: pytest.Monkey
                 os.kill(os.getpid(), signal.SIGKILL)
             yield one
 
-    monkeypatch.setattr("medassay.engine.cluster.read_slices", dying)
+    monkeypatch.setattr("medassay.engine.ray.read_slices", dying)
     source = cases(folder / "cases.csv", [f"text {i}" for i in range(640)])
     score(source, "py:made_metric:slow", folder / "out.csv", engine())
     assert mark.exists() and len(lines(folder / "calls")) == 640
@@ -267,7 +267,7 @@ def test_a_worker_without_the_model_says_so(folder: Path) -> None:
     source = cases(folder / "cases.csv", ["one", "two"])
     (folder / "models").rename(folder / "elsewhere")
     with pytest.raises(MedassayError, match=r"on the worker .*models"):
-        Job(source, [metric], engine=engine()).run()
+        FileRun(source, [metric], engine=engine()).run()
 
 
 @pytest.mark.usefixtures("ray")
@@ -304,7 +304,7 @@ def test_a_folder_that_is_not_shared_is_told(folder: Path, monkeypatch: pytest.M
     monkeypatch.setattr(Parts.check, "__defaults__", (0.0,))
     pytest.importorskip("pyarrow")
     rows = pickle.dumps(([Row(2, Case("a", "text", ("text",)))], {}))
-    worker = Measurer(pickle.dumps(load_metrics("rouge1")), [0], True, str(folder / "absent"), [])
+    worker = Measurer(pickle.dumps(load_metrics("rouge1")), [0], True, str(folder / "absent"), [], False)
     (answer,) = next(worker(table(0, 0, load=rows))).to_pylist()
     assert answer["error"].startswith(f"on the worker {socket.gethostname()}: {folder / 'absent'}: cannot be seen")
     assert "a folder that all machines of the cluster share" in answer["error"] and "full" not in answer["error"]
