@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from medassay.api import score
 from medassay.cases import Case, read_cases
 from medassay.commands.stress import score_material
 from medassay.commands.variants import values_of
-from medassay.engine.local import score_cases
 from medassay.engine.score_table import make_table
 from medassay.errors import MedassayError, ModelError, UnknownName
 from medassay.metrics.base import Metric
@@ -94,7 +94,7 @@ def study(path: Path, rows: Sequence[Row], humans: Sequence[str], above: float |
     if not metrics:
         return None
     _say(f"{path.name}: {', '.join(metrics)}")
-    result = score_cases(_cases(path), list(metrics.values()))
+    result = score(_cases(path), metrics=metrics.values(), evidence=False)
     directions = {name: metric.higher_is_better for name, metric in metrics.items()}
     table = make_table("result", enumerate(result.rows(), 1), directions, result.signatures)
     scale = (0.0, 5.0) if above is not None else None
@@ -217,7 +217,7 @@ def ladder(data: Path, skip: Collection[str] = ()) -> list[str]:
         originals, _ = originals_of(str(path), list(read_records(path)))
         material = make_material(sample(originals, LADDER_REFERENCES, 1), rules=False)
         _say(f"ladder, {name}: {', '.join(metric.name for metric in metrics)}")
-        values = values_of(score_material(material, metrics))
+        values = values_of(score_material(material, metrics)[0])
         for card in sensitivity_cards(material, metrics, values).cards:
             cells = " | ".join(_rate(card.ladder[rung]) for rung in RUNGS)
             lines.append(f"| {card.metric} | {name} | {cells} |")

@@ -19,7 +19,7 @@ from benchmarks.texts import pairs
 from medassay.cases import read_cases
 from medassay.cores import cores
 from medassay.metrics.registry import DEFAULT
-from medassay.scorer import Scorer
+from medassay.serving.scorer import Scorer
 
 CLIENTS = 32
 ROUNDS = 3

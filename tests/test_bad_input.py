@@ -248,7 +248,7 @@ def test_paths_that_cannot_be_read_or_written(tmp_path: Path, medassay: Callable
         ([cases, "--out", tmp_path], "is a folder; name a file in it"),
         ([cases, "--out", tmp_path / "s.xlsx"], "cannot write '.xlsx'"),
         ([cases, "--out", cases / "s.csv"], "does not exist; create it first"),
-        ([cases, "--out", cases], "is the case file itself"),
+        ([cases, "--out", cases], "is the input itself"),
         ([cases, "--out", tmp_path / "s.csv", "--report", tmp_path / "s.csv"], "cannot be one file"),
     ):
         ran = medassay("score", *arguments, "--metrics", "rouge1")

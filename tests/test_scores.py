@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from medassay.api import score as score_texts
 from medassay.cases import Case, make_cases
-from medassay.engine.local import score_cases
 from medassay.metrics.base import Metric
-from medassay.scores import Result, Score, Signature
+from medassay.result import Result
+from medassay.scores import Score, Signature
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -26,21 +27,21 @@ class Words(Metric):
     needs = frozenset({"candidate"})
     bounds = (0.0, None)
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         return [Score(float(len(case.candidate.split()))) for case in cases]
 
 
 def result() -> Result:
     cases = make_cases(["a", "a b c", "", "a b"], systems=["one", "two", "one", "two"])
-    return score_cases(cases, [Words()])
+    return score_texts(cases, metrics=[Words()])
 
 
 def test_a_score_has_a_value_or_a_reason() -> None:
     assert Score(0.5).statistics == (0.5,)
     assert Score.none("empty").value is None
-    with pytest.raises(ValueError, match="either a value or the reason"):
+    with pytest.raises(ValueError, match="exactly one of a value"):
         Score(None)
-    with pytest.raises(ValueError, match="either a value or the reason"):
+    with pytest.raises(ValueError, match="exactly one of a value"):
         Score(1.0, unscored="both")
 
 
@@ -92,7 +93,8 @@ def test_result_by_hand() -> None:
 def test_frames() -> None:
     made = result()
     pandas_frame, polars_frame = made.to_pandas(), made.to_polars()
-    assert list(pandas_frame.columns) == polars_frame.columns == ["id", "system", "words", "words.unscored"]
+    columns = ["id", "system", "words", "words.unscored", "words.failed"]
+    assert list(pandas_frame.columns) == polars_frame.columns == columns
     assert polars_frame["words"].to_list() == [1.0, 3.0, None, 2.0]
     assert pandas_frame["words"].isna().tolist() == [False, False, True, False]
 

@@ -17,7 +17,7 @@ import grimp
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "img" / "import-graph.svg"
 
-BOX, ROW, LANE = 250, 34, 40
+BOX, ROW, LANE = 150, 34, 40
 """Width of a box, height of a row, width of a lane."""
 LEFT, TOP = 12, 44
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from medassay.cases import read_cases as read_cases
     from medassay.errors import MedassayError as MedassayError
     from medassay.metrics.base import Metric as Metric
-    from medassay.scorer import Scorer as Scorer
-    from medassay.scores import Result as Result
+    from medassay.result import Result as Result
     from medassay.scores import Score as Score
     from medassay.scores import Signature as Signature
+    from medassay.serving.scorer import Scorer as Scorer
 
 # Public names are imported on first use: `import medassay` and `medassay --help` stay instant.
 _HOMES = {
@@ -37,8 +37,8 @@ _HOMES = {
     "read_cases": "medassay.cases",
     "MedassayError": "medassay.errors",
     "Metric": "medassay.metrics.base",
-    "Result": "medassay.scores",
-    "Scorer": "medassay.scorer",
+    "Result": "medassay.result",
+    "Scorer": "medassay.serving.scorer",
     "Score": "medassay.scores",
     "Signature": "medassay.scores",
 }

@@ -1,26 +1,48 @@
-"""The Python door: `medassay.score(...)`, `medassay.trust(...)` and `medassay.load_metric(...)`."""
+"""The functions behind `import medassay`, and whole runs over files: where engine, sinks, study and report meet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from medassay.cases import Case, make_cases
-from medassay.engine.local import score_cases
+from medassay.engine.base import CaseFiles, Engine, Source
+from medassay.engine.job import Check, Job, Progress
+from medassay.engine.local import Local, score_cases
+from medassay.engine.scores_file import ScoresFile
+from medassay.engine.sinks import DistributionFile, EvidenceFile, RouteCount, Sink
+from medassay.engine.store import Store
 from medassay.errors import InputError
-from medassay.metrics.base import Metric
+from medassay.files import check_output
+from medassay.metrics.base import Metric, depends_on_set
 from medassay.metrics.registry import DEFAULT, load_metrics
 from medassay.metrics.registry import load_metric as _load_metric
-from medassay.scores import Result
+from medassay.result import Result, Summary
+
+if TYPE_CHECKING:
+    from medassay.metrics.subject import Prompts, Subject
+    from medassay.metrics.trust import Trust
+    from medassay.study.summary import Aggregate
+
+_EXPLAINED = 2_000
+"""Cases that a report page carries: a result of no more keeps its evidence without being asked."""
+
+OpenSource = Callable[[str, str | None, Store | None, ExitStack], Source]
+"""The source of a run: from the path of the cases, their format, the run's store, and what is closed after it."""
 
 
 def score(
     candidates: Sequence[str] | Sequence[Case],
     references: Sequence[str | Sequence[str]] | None = None,
     *,
-    metrics: str | Iterable[str | Metric] = DEFAULT,
+    metrics: str | Metric | Iterable[str | Metric] = DEFAULT,
     sources: Sequence[str] | None = None,
     ids: Sequence[str] | None = None,
     systems: Sequence[str] | None = None,
@@ -30,22 +52,17 @@ def score(
 ) -> Result:
     """Score texts (or ready-made cases) with the named metrics.
 
-    workers: processes that measure; 0: this one does.
-    evidence: keep what each number rests on, for the report page; by default where the page would carry
-        every case (up to 2,000).
+    A case on which a metric broke has failed (`Score.failed`), and `Result.problems` names it; nothing is raised.
+
+    Args:
+        workers: processes that measure; 0: this one does.
+        evidence: keep what each number rests on, for the report page; by default where the page would carry
+            every case (up to 2,000).
     """
-    ready = [case for case in candidates if isinstance(case, Case)]
-    if ready and len(ready) == len(candidates):
-        cases = ready
-    else:
+    cases = _ready(candidates)
+    if cases is None:
         cases = make_cases(cast("Sequence[str]", candidates), references, sources=sources, ids=ids, systems=systems)
-    wanted = [metrics] if isinstance(metrics, str) else list(metrics)
-    loaded: dict[str, Metric] = {}
-    for one in wanted:
-        for metric in [one] if isinstance(one, Metric) else load_metrics(one, models=models):
-            loaded.setdefault(metric.name, metric)
-            metric.with_evidence = metric.with_evidence or (evidence if evidence is not None else len(cases) <= 2000)
-    return score_cases(cases, list(loaded.values()), workers=workers)
+    return _result(cases, load_metrics(metrics, models=models), evidence, workers)
 
 
 def trust(
@@ -62,19 +79,21 @@ def trust(
     evidence: bool | None = None,
     **settings: Any,
 ) -> Result:
-    """Grounding, logic, stability and trust of reports (or ready-made cases), with a route each; no reference.
+    """Grounding, logic, stability and trust of reports (or ready-made cases), each with a route; no reference.
 
-    images: an image or slide file a report. stained, attacked: the reports that the same model wrote about the
-    image with perturbed stains and under a false clinical history; an empty text is a failed generation.
-    settings: go to the dimensions that know them (mpp, budget, distance …). The route of a case stands in
-    `result["trust"][i].labels["route"]` and in `result.rows()`. For research and quality assurance.
+    The route of a case is in `result["trust"][i].labels["route"]` and in `result.rows()`. For research and quality
+    assurance.
+
+    Args:
+        images: an image or slide file per report.
+        stained, attacked: the reports that the same model wrote about the image with perturbed stains and under a
+            false clinical history; an empty text is a failed generation.
+        settings: go to the dimensions that know them (mpp, budget, distance …).
     """
     from medassay.metrics.trust import load_trust
 
-    ready = [case for case in candidates if isinstance(case, Case)]
-    if ready and len(ready) == len(candidates):
-        cases = ready
-    else:
+    cases = _ready(candidates)
+    if cases is None:
         cases = make_cases(cast("Sequence[str]", candidates), ids=ids, systems=systems)
     given = {"images": images, "stained": stained, "attacked": attacked}
     for what, values in given.items():
@@ -87,13 +106,240 @@ def trust(
                 extra[column] = texts[i]
         image = images[i] if images is not None else None
         cases[i] = replace(case, extra=extra, image=case.image if image is None else str(image))
-    made = load_trust(weights, policy, models, **settings)
-    listed: list[Metric] = [*made.members, made]
-    for metric in listed:
-        metric.with_evidence = evidence if evidence is not None else len(cases) <= 2000
-    return score_cases(cases, listed)
+    metric = load_trust(weights, policy, models, **settings)
+    return _result(cases, [*metric.members, metric], evidence)
 
 
 def load_metric(name: str, **settings: Any) -> Metric:
     """One metric by name, with its settings as keywords: `load_metric("rouge1", stem=True)`."""
     return _load_metric(name, **settings)
+
+
+def _ready(candidates: Sequence[str] | Sequence[Case]) -> list[Case] | None:
+    """Cases that were given as such; None where texts were."""
+    cases = [case for case in candidates if isinstance(case, Case)]
+    return cases if cases and len(cases) == len(candidates) else None
+
+
+def _result(cases: Sequence[Case], metrics: Sequence[Metric], evidence: bool | None, workers: int = 0) -> Result:
+    wanted = len(cases) <= _EXPLAINED if evidence is None else evidence
+    return Result(tuple(cases), tuple(metrics), score_cases(cases, metrics, workers=workers, evidence=wanted))
+
+
+@dataclass(frozen=True)
+class FileOutcome:
+    """What a run over a file came to.
+
+    problems: rows and metrics with problems. ended: metrics that failed on every case, each with its error.
+    routes: how many cases take each route.
+    """
+
+    aggregates: Sequence[Aggregate]
+    problems: Sequence[str]
+    ended: Mapping[str, str]
+    routes: Counter[str]
+
+
+@dataclass
+class FileRun:
+    """A file of cases through metrics into files, as `medassay score` and `medassay trust` do it.
+
+    cases: a case file, a folder of them, or `-`. out, report, evidence, distribution: files to write. by, cluster:
+    columns that the summary is grouped and resampled by. store: a lasting store; without one, `keep` puts one beside
+    the output until the run is complete, so that an interrupted run continues. settings: further ones for the page.
+    open_source, checks, sinks: what a run of another kind has in place of the case file, and beside the usual ones.
+    """
+
+    cases: str
+    metrics: Sequence[Metric]
+    columns: Mapping[str, str] = field(default_factory=dict)
+    format: str | None = None
+    out: Path | None = None
+    report: Path | None = None
+    evidence: Path | None = None
+    distribution: Path | None = None
+    by: str | None = None
+    cluster: str = "reference"
+    resamples: int = 1000
+    seed: int = 1
+    strict: bool = False
+    store: Path | None = None
+    keep: bool = True
+    batch: int | None = None
+    engine: Engine = field(default_factory=lambda: Local(0))
+    progress: Progress = iter
+    settings: Mapping[str, object] = field(default_factory=dict)
+    open_source: OpenSource | None = None
+    checks: Sequence[Check] = ()
+    sinks: Sequence[Sink] = ()
+
+    def run(self) -> FileOutcome:
+        """Do it."""
+        self._check_outputs()
+        summary = Summary(self.metrics, self.by or "system", self.cluster, self.resamples, self.seed)
+        routes = RouteCount()
+        sinks = [summary, routes, *self.sinks, *self._file_sinks(summary)]
+        with ExitStack() as stack:
+            store = stack.enter_context(self._open_store())
+            path, kind = stack.enter_context(self._rereadable())
+            source = (self.open_source or self._case_files)(path, kind, store, stack)
+            outcome = Job(
+                source,
+                self.metrics,
+                sinks,
+                self.engine,
+                store,
+                name=self.cases,
+                candidate=self.columns.get("candidate", "candidate"),
+                strict=self.strict,
+                checks=self.checks,
+                batch=self.batch,
+                progress=self.progress,
+            ).run()
+            if store is not None and self.store is None:
+                store.delete()
+        return FileOutcome(summary.aggregates, outcome.problems, outcome.ended, routes.routes)
+
+    def _file_sinks(self, summary: Summary) -> Iterator[Sink]:
+        """A sink for each file that was asked for."""
+        if self.out is not None:
+            said = {"references": self.metrics[0].references, "seed": self.seed}
+            yield ScoresFile(self.out, self.metrics, said)
+        if self.report is not None:
+            from medassay.report.page import PageFile, page_settings
+
+            usual = page_settings(self.metrics, resamples=self.resamples, cluster=self.cluster, seed=self.seed)
+            yield PageFile(self.report, self.metrics, lambda: summary.aggregates, settings={**usual, **self.settings})
+        if self.evidence is not None:
+            yield EvidenceFile(self.evidence)
+        if self.distribution is not None:
+            yield DistributionFile(self.distribution, self.metrics)
+
+    def _case_files(self, path: str, kind: str | None, store: Store | None, stack: ExitStack) -> Source:
+        return CaseFiles(path, self.columns, kind, self.strict)
+
+    @property
+    def _over_set(self) -> bool:
+        return any(map(depends_on_set, self.metrics))
+
+    @contextmanager
+    def _rereadable(self) -> Iterator[tuple[str, str | None]]:
+        """The path and format of the cases; standard input is copied where the whole set must be seen first."""
+        if self.cases != "-" or not self._over_set:
+            yield self.cases, self.format
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "standard input"
+            with copy.open("wb") as stream:
+                shutil.copyfileobj(sys.stdin.buffer, stream)
+            with copy.open("rb") as stream:
+                kind = "jsonl" if stream.read(64).decode("utf-8-sig", "ignore").lstrip()[:1] == "{" else "csv"
+            yield str(copy), self.format or kind
+
+    @contextmanager
+    def _open_store(self) -> Iterator[Store | None]:
+        """The lasting store if one is named, else a file beside the output that goes when the run is whole."""
+        path = self.store
+        target = self.out or self.report
+        if path is None and self.keep and target is not None:
+            path = target.with_name(target.name + ".resume")
+        if path is None and self._over_set:
+            # Between seeing the set and scoring it, what has been scored is kept here.
+            with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "scores") as store:
+                yield store
+        elif path is None:
+            yield None
+        else:
+            with Store(path) as store:
+                yield store
+
+    def _check_outputs(self) -> None:
+        written = [path for path in (self.out, self.report, self.evidence, self.distribution) if path is not None]
+        for path in written:
+            check_output(path, inputs=(self.cases,))
+        places = [path.resolve() for path in written]
+        twice = next((path for path, place in zip(written, places) if places.count(place) > 1), None)
+        if twice is not None:
+            raise InputError(f"{twice}: scores, report and other outputs cannot be one file; name two")
+        if self.store is not None and self.engine.name == "ray":
+            raise InputError(f"--store {self.store}: keeps results of the local engine; leave it out with --engine ray")
+        if self.out is not None and Path(self.cases).is_dir() and Path(self.cases).samefile(self.out.resolve().parent):
+            raise InputError(f"{self.out}: would be read as a case file by the next run; write it to another folder")
+
+
+class TrustRun:
+    """A file or folder of reports and images through trust, as `medassay trust` does it.
+
+    generated: after the run, how many reports the subject wrote in it, and how many a former run had kept; None
+    without a subject. warnings: images that may not be histology. options: those of `FileRun`.
+    """
+
+    def __init__(
+        self,
+        cases: str,
+        metric: Trust,
+        *,
+        images: Path | None = None,
+        mpp: float | None = None,
+        subject: Subject | None = None,
+        prompts: Prompts | None = None,
+        histories: str = "histories-1",
+        stained: Path | None = None,
+        **options: Any,
+    ) -> None:
+        from medassay.engine.trust import ImageWarnings, troubles
+
+        if images is not None and not images.is_dir():
+            raise InputError(f"{images}: no such folder; --images names the folder that holds the images")
+        self.images, self.mpp, self.subject, self.prompts = images, mpp, subject, prompts
+        self.histories, self.stained = histories, stained
+        self.generated: tuple[int, int] | None = None
+        self._warnings = ImageWarnings()
+        self.files = FileRun(
+            cases,
+            [*metric.members, metric],
+            settings={} if subject is None else {"subject": subject.name},
+            batch=None if subject is None else 4 * subject.side_by_side,
+            open_source=self._open_source,
+            checks=(troubles,),
+            sinks=(self._warnings,),
+            **options,
+        )
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Images that may not be histology."""
+        return self._warnings.warnings
+
+    def run(self) -> FileOutcome:
+        """Do it."""
+        return self.files.run()
+
+    def _open_source(self, path: str, kind: str | None, store: Store | None, stack: ExitStack) -> Source:
+        from medassay.engine.generate import Generator, Texts
+        from medassay.engine.trust import TrustSource, beside
+
+        files = self.files
+        source = TrustSource(path, files.columns, kind, files.strict, self.images)
+        if self.subject is None or self.prompts is None:
+            return source
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        target = files.out or files.report
+        texts = Texts(store.path if store is not None else scratch / "texts")
+        generator = Generator(
+            self.subject,
+            self.prompts,
+            texts,
+            images=self.images or beside(path),
+            stained=self.stained or (target.with_name(target.name + ".stained") if target is not None else scratch),
+            mpp=self.mpp,
+            seed=files.seed,
+            histories=self.histories,
+        )
+
+        def close() -> None:
+            self.generated = (generator.written, generator.found)
+            texts.close()
+
+        stack.callback(close)
+        return replace(source, fill=generator.fill)

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from medassay.errors import InputError, nearest
-from medassay.firsts import Firsts
-from medassay.records import MAX_CELL, READERS, kind_of, name_of, read_records
+from medassay.records import MAX_CELL, READERS, FirstSeenIndex, kind_of, name_of, read_records
 
 FIELDS = ("id", "candidate", "reference", "source", "image", "system")
+ANY_FIELD = "*"
+"""Stands for every field of a case, carried columns included."""
 _NUMBERED_REFERENCE = re.compile(r"reference_([2-9]|[1-9][0-9]+)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -71,12 +72,14 @@ class Case:
             return value is not None
         return value != "" and not value.isspace()
 
-    def digest(self, needs: Iterable[str]) -> bytes:
-        """A hash of the content that the named fields hold; two cases that agree on them share it.
+    def digest(self, needs: Collection[str]) -> bytes:
+        """A hash of the content that the named fields hold (`ANY_FIELD`: all); two cases that agree on them share it.
 
         Of an image that is its name with the file's size and time, so that another file is another content.
         """
         hasher = hashlib.blake2b(digest_size=16)
+        if ANY_FIELD in needs:
+            needs = {*FIELDS, *self.extra}
         for need in sorted(needs):
             value = self.references if need == "reference" else getattr(self, need, self.extra.get(need))
             if need == "image" and value:
@@ -183,7 +186,7 @@ class Identities:
 
     def __init__(self, name: str, *, strict: bool = False) -> None:
         self.name, self.strict = name, strict
-        self.seen = Firsts()
+        self.seen = FirstSeenIndex()
         self.files: list[str] = []
 
     def checked(self, row: Row) -> Row:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -35,32 +36,30 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 T = TypeVar("T")
 
-CasesArgument = Annotated[str, typer.Argument(help="Case file: .csv, .tsv, .jsonl, .parquet, or - for standard input.")]
-MetricsOption = Annotated[str, typer.Option(help="Comma-separated; `medassay metrics` lists them.")]
-ModelsOption = Annotated[str, typer.Option(help="embedded, paper, or a folder or file of models.")]
-MapOption = Annotated[str, typer.Option("--map", help="Other column names: candidate=generated,reference=gt.")]
-FormatOption = Annotated[str | None, typer.Option(help="csv, tsv, jsonl or parquet, where the name does not say.")]
-SeedOption = Annotated[int, typer.Option(help="Seed of every random choice.")]
-StrictOption = Annotated[bool, typer.Option(help="Stop at the first row with a problem.")]
-ScoresOption = Annotated[Path | None, typer.Option(help="Scores file: .csv, .tsv, .jsonl or .parquet.")]
-ReportOption = Annotated[Path | None, typer.Option(help="Report page to write (.html).")]
-TableOption = Annotated[Path | None, typer.Option(help="The table as .csv or .jsonl.")]
-ReferencesOption = Annotated[str, typer.Option(help="Several references per case: best or mean.")]
-ByOption = Annotated[str | None, typer.Option(help="Column to group the summary by; default: system.")]
-SystemOption = Annotated[str, typer.Option(help="Column that tells the systems apart.")]
-ClusterOption = Annotated[str, typer.Option(help="Resample by reference, none, or a column.")]
-ResamplesOption = Annotated[int, typer.Option(help="Bootstrap resamples; 0 for no intervals.")]
-StoreOption = Annotated[Path | None, typer.Option(help="Lasting store of results, shared by runs.")]
-NoStoreOption = Annotated[bool, typer.Option("--no-store", help="Keep nothing for a later resume.")]
-WorkersOption = Annotated[int | None, typer.Option(min=0, help="Processes; default: one per core. 0: none.")]
-ImagesOption = Annotated[Path | None, typer.Option(help="Folder of the images; default: the case file's.")]
-MppOption = Annotated[
-    float | None, typer.Option(help="Micrometres per pixel, where the files do not say (0.5 is 20×).")
-]
-PromptsOption = Annotated[str, typer.Option(help="Wording put to the subject: a version, or a .toml file.")]
-HistoriesOption = Annotated[str, typer.Option(help="False clinical histories: a version, or a .tsv file.")]
-HostOption = Annotated[str, typer.Option(help="Address to listen on.")]
-PortOption = Annotated[int, typer.Option(help="Port to listen on.")]
+Cases = Annotated[str, typer.Argument(help="Case file: .csv, .tsv, .jsonl, .parquet, or - for standard input.")]
+Metrics = Annotated[str, typer.Option(help="Comma-separated; `medassay metrics` lists them.")]
+Models = Annotated[str, typer.Option(help="embedded, paper, or a folder or file of models.")]
+Map = Annotated[str, typer.Option("--map", help="Other column names: candidate=generated,reference=gt.")]
+Format = Annotated[str | None, typer.Option(help="csv, tsv, jsonl or parquet, where the name does not say.")]
+Seed = Annotated[int, typer.Option(help="Seed of every random choice.")]
+Strict = Annotated[bool, typer.Option(help="Stop at the first row with a problem.")]
+Scores = Annotated[Path | None, typer.Option(help="Scores file: .csv, .tsv, .jsonl or .parquet.")]
+Report = Annotated[Path | None, typer.Option(help="Report page to write (.html).")]
+Table = Annotated[Path | None, typer.Option(help="The table as .csv or .jsonl.")]
+References = Annotated[str, typer.Option(help="Several references per case: best or mean.")]
+By = Annotated[str | None, typer.Option(help="Column to group the summary by; default: system.")]
+System = Annotated[str, typer.Option(help="Column that tells the systems apart.")]
+Cluster = Annotated[str, typer.Option(help="Resample by reference, none, or a column.")]
+Resamples = Annotated[int, typer.Option(help="Bootstrap resamples; 0 for no intervals.")]
+Store = Annotated[Path | None, typer.Option(help="Lasting store of results, shared by runs.")]
+NoStore = Annotated[bool, typer.Option("--no-store", help="Keep nothing for a later resume.")]
+Workers = Annotated[int | None, typer.Option(min=0, help="Processes; default: one per core. 0: none.")]
+Images = Annotated[Path | None, typer.Option(help="Folder of the images; default: the case file's.")]
+Mpp = Annotated[float | None, typer.Option(help="Micrometres per pixel, where the files do not say (0.5 is 20×).")]
+Prompts = Annotated[str, typer.Option(help="Wording put to the subject: a version, or a .toml file.")]
+Histories = Annotated[str, typer.Option(help="False clinical histories: a version, or a .tsv file.")]
+Host = Annotated[str, typer.Option(help="Address to listen on.")]
+Port = Annotated[int, typer.Option(help="Port to listen on.")]
 
 
 def say(message: str) -> None:
@@ -76,18 +75,22 @@ def say_written(**outputs: Path | None) -> None:
             say(f"{what} written to {path}")
 
 
-def finish(source: object, problems: Sequence[str]) -> None:
+def finish(source: object, problems: Sequence[str], ended: Collection[str] = ()) -> None:
     """List the rows that had problems and end the command with the exit code that says so.
 
     Args:
         source: the file that the rows are of.
-        problems: "row 3: …", in the order of the rows.
+        problems: "row 3: …", in the order of the rows; metrics that failed on every row come last.
+        ended: metrics that failed on every row; the last problems are theirs, and they are always listed.
     """
+    problems, last = problems[: len(problems) - len(ended)], problems[len(problems) - len(ended) :]
     for problem in problems[:_LISTED]:
         say(f"{source}, {problem}")
     if len(problems) > _LISTED:
         say(f"… and {len(problems) - _LISTED} more rows with problems")
-    raise typer.Exit(PROBLEMS if problems else DONE)
+    for problem in last:
+        say(f"{source}: {problem}")
+    raise typer.Exit(STOPPED if ended else PROBLEMS if problems else DONE)
 
 
 def say_warnings(warnings: Sequence[str]) -> None:
@@ -96,31 +99,40 @@ def say_warnings(warnings: Sequence[str]) -> None:
         say(warning)
 
 
-def progress(
-    items: Iterable[T], what: str, unit: str, total: int | None = None, size: Callable[[T], int] = lambda _: 1
-) -> Iterator[T]:
-    """Pass items on while a bar counts them on a terminal; silent in a pipe.
+@contextmanager
+def progress_bar(what: str, unit: str, total: int | None = None) -> Iterator[Callable[[int, int | None], None]]:
+    """A bar on a terminal, silence in a pipe.
 
     Args:
-        items: what is worked through.
         what: the work, as in `scoring`.
         unit: what is counted, as in `cases`.
         total: how many there are, where that is known.
-        size: how many of them one item is (a batch is several).
+
+    Returns:
+        A function that is told how many are done, and of how many (None: as before).
     """
     if not sys.stderr.isatty():
-        yield from items
+        yield lambda done, of: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns: list[ProgressColumn] = [SpinnerColumn(), TextColumn(f"{what}, {{task.completed:,}} {unit}")]
-    if total is not None:
-        columns += [BarColumn(), TextColumn("of {task.total:,}")]
-    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
+    counted = TextColumn(f"{what}, {{task.completed:,}} {unit}")
+    columns = (SpinnerColumn(), counted, BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
+
+
+def progress(
+    items: Iterable[T], what: str, unit: str, total: int | None = None, size: Callable[[T], int] = lambda _: 1
+) -> Iterator[T]:
+    """Pass items on while a bar counts them; `size` says how many one item is (a batch is several)."""
+    count = 0
+    with progress_bar(what, unit, total) as update:
         for item in items:
-            bar.advance(task, size(item))
+            count += size(item)
+            update(count, total)
             yield item
 
 
@@ -149,7 +161,7 @@ def parse_list(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def check_outputs(source: Path, *outputs: Path | None, table: Path | None = None) -> None:
+def check_outputs(source: str | Path, *outputs: Path | None, table: Path | None = None) -> None:
     """Find out before the run what could not be written after it.
 
     Args:
@@ -157,13 +169,15 @@ def check_outputs(source: Path, *outputs: Path | None, table: Path | None = None
         outputs: files of any kind.
         table: an output that must be .csv or .jsonl.
     """
+    from medassay.files import check_output
+
     if table is not None and table.suffix.lower() not in (".csv", ".jsonl"):
         raise InputError(f"{table}: cannot write '{table.suffix}'; use one of .csv, .jsonl")
-    for path in (table, *outputs):
-        if path is not None and not path.resolve().parent.is_dir():
-            raise InputError(f"{path}: the folder {path.resolve().parent} does not exist; create it first")
-        if path is not None and path.exists() and source.exists() and path.samefile(source):
-            raise InputError(f"{path}: is the input itself; write to another file")
+    paths = [path for path in (table, *outputs) if path is not None]
+    for path in paths:
+        check_output(path, inputs=(source,))
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise InputError(f"{paths[0]}: two outputs cannot be one file; name two")
 
 
 def need_extra(what: str, extra: str, *modules: str) -> None:

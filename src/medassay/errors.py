@@ -1,8 +1,9 @@
 """What medassay raises when the person has to do something about it.
 
 A `MedassayError` is about the set-up or the input as a whole (an unknown metric, a missing
-column, a model that is not there): it stops the run and its text says what to do. Trouble
-with a single row is never raised across a batch; it becomes that row's *unscored* reason.
+column, a model that is not there): raised before a run, it stops it, and its text says what to do.
+Raised by a metric while it measures, it is a failure of that metric like any other exception
+(`Score.failed`): trouble with one row, or with one metric, never loses the others' results.
 """
 
 from __future__ import annotations

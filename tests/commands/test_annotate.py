@@ -137,7 +137,7 @@ def test_serving_to_others_insists_on_a_secret(command, tmp_path, monkeypatch):
         command("annotate", "serve", "study.yaml", "--host", "192.0.2.7", "--secret-file", "secret")
     served = []
     monkeypatch.setattr("medassay.human.web.app.serve", lambda app, host, port: served.append((host, port)))
-    monkeypatch.setattr("medassay.commands.annotate.check_port", lambda host, port: None)
+    monkeypatch.setattr("medassay.console.check_port", lambda host, port: None)
     monkeypatch.setenv("MEDASSAY_SECRET", "correct horse battery")
     with pytest.raises(InputError, match="--public-url"):
         command("annotate", "serve", "study.yaml", "--host", "0.0.0.0")

@@ -13,7 +13,8 @@ from medassay.commands.demo import _of_kind, _preference, score_examples, write_
 from medassay.examples import FILES, load
 from medassay.metrics.histories import histories, organ_of
 from medassay.metrics.registry import DEFAULT, load_metric
-from medassay.scores import Result, Score
+from medassay.result import Result
+from medassay.scores import Score
 
 
 def test_demo(tmp_path: Path, medassay: Callable, monkeypatch: pytest.MonkeyPatch) -> None:

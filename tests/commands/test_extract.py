@@ -104,7 +104,7 @@ def test_without_a_file_the_lines_go_to_standard_output(tmp_path: Path, medassay
     [
         (["--column", "rapport"], "no column 'rapport'"),
         (["--out", "nowhere/e.jsonl"], "does not exist; create it first"),
-        (["--out", "c.jsonl"], "is the case file itself"),
+        (["--out", "c.jsonl"], "is the input itself"),
         (["--out", "e", "--html", "e"], "cannot be one file"),
         (["--strict"], "row 2: column 'candidate' is empty"),
     ],
@@ -164,3 +164,13 @@ def test_records_of_other_texts_are_read_again(tmp_path: Path, reader: list[str]
     job.run()
     assert reader == [ADENOMA]
     assert lines(tmp_path / "e.jsonl")[0]["text"] == ADENOMA
+
+
+@pytest.mark.usefixtures("reader")
+def test_a_link_is_followed_and_a_device_written_to(tmp_path: Path) -> None:
+    cases = write(tmp_path / "c.jsonl", [{"id": "1", "candidate": ADENOMA}])
+    (tmp_path / "link.jsonl").symlink_to("real.jsonl")
+    Extraction(str(cases), out=tmp_path / "link.jsonl").run()
+    assert (tmp_path / "link.jsonl").is_symlink() and lines(tmp_path / "real.jsonl")[0]["id"] == "1"
+    Extraction(str(cases), out=Path("/dev/null")).run()
+    assert not Path("/dev/null").is_file()

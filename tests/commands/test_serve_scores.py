@@ -87,7 +87,7 @@ def test_a_text_that_kills_costs_no_other_its_score(server: tuple[subprocess.Pop
         assert [one.result() for one in others] == [[float(k + 1), 1.0] for k in range(4)]
         found = poisoned.result()[PATIENT]
     assert [one["value"] for one in found] == [2.0, None, 3.0]
-    assert [one["unscored"] for one in found] == [None, DIED, None]
+    assert [one["failed"] for one in found] == [None, DIED, None]
     assert ask(url, ["x"]) == [1.0]
     assert process.poll() is None
 
@@ -99,7 +99,7 @@ def test_workers_started_anew_hold_no_connection_of_the_server(server: tuple[sub
     with socket.create_connection((host, int(port)), timeout=30) as line:
         line.sendall(b"GET /health HTTP/1.1\r\nhost: here\r\n\r\n")
         assert b"200 OK" in line.recv(1000)  # and it stays open
-        assert scores(url, ["poison"])[PATIENT][0]["unscored"] == DIED
+        assert scores(url, ["poison"])[PATIENT][0]["failed"] == DIED
         deadline = time.monotonic() + 30
         while (held := sockets_of_children(process.pid)) != [1, 1] and time.monotonic() < deadline:
             time.sleep(0.02)  # the last one has only just been started

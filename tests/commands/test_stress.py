@@ -48,7 +48,7 @@ def test_every_text_comes_with_its_score() -> None:
     variants = [Variant("copy", "copy", "one two"), Variant("error", "negation", "one")]
     material = Material(tuple(Original(str(i), "one two", variants=variants) for i in range(2)), {}, ())
     metrics = load_metrics("rouge1")
-    listed = text_rows(material, score_material(material, metrics))
+    listed = text_rows(material, score_material(material, metrics)[0])
     assert len(listed) == 4
     assert listed[1] == {
         "id": "0",
@@ -59,4 +59,5 @@ def test_every_text_comes_with_its_score() -> None:
         "candidate": "one",
         "rouge1": pytest.approx(2 / 3),
         "rouge1.unscored": None,
+        "rouge1.failed": None,
     }

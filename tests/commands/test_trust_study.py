@@ -30,7 +30,7 @@ class Moody(Metric):
     bounds = (None, None)
     count = 0
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         Moody.count += 1
         return [Score(float(Moody.count)) for _ in cases]
 

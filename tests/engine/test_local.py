@@ -10,9 +10,11 @@ import pytest
 from medassay.cases import Case, Row
 from medassay.engine import load_engine
 from medassay.engine.local import run, score_cases
+from medassay.engine.placement import checkpoint_every
 from medassay.engine.store import Store
 from medassay.errors import MedassayError, UnknownName
 from medassay.metrics.base import Metric
+from medassay.metrics.registry import load_metrics
 from medassay.scores import Score
 
 
@@ -24,13 +26,12 @@ class Counting(Metric):
     defined = "here"
     needs = frozenset({"candidate"})
     bounds = (None, None)
-    keep_every = 4
 
     def __init__(self) -> None:
         super().__init__()
         self.batches: list[list[str]] = []
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         self.batches.append([case.candidate for case in cases])
         return [Score(float(case.candidate)) for case in cases]
 
@@ -51,36 +52,38 @@ def test_order_is_kept_across_batches_and_bad_rows() -> None:
     assert flat[4].row.problem == "broken"
 
 
-def test_a_batch_is_as_long_as_the_slowest_metric_likes() -> None:
-    assert [len(batch) for batch in run(rows(["1"] * 10), [Counting()])] == [4, 4, 2]
+def test_a_batch_is_as_long_as_the_slowest_metric_takes() -> None:
+    assert [len(batch) for batch in run(rows(["1"] * 130), [Counting(), *load_metrics("rouge1")])] == [64, 64, 2]
+    assert [checkpoint_every(metric) for metric in load_metrics("rouge1,bertscore,logic")] == [1024, 32, 64]
 
 
 def test_one_row_that_breaks_does_not_lose_the_others() -> None:
     scores = score_cases([case for row in rows(["1", "x", "3"]) if (case := row.case)], [Counting()])["counting"]
     assert [score.value for score in scores] == [1.0, None, 3.0]
-    assert scores[1].unscored == "ValueError: could not convert string to float: 'x'"
+    assert scores[1].failed == "ValueError: could not convert string to float: 'x'"
 
 
-def test_a_wrong_number_of_scores_is_a_fault_of_the_metric() -> None:
+def test_a_wrong_number_of_scores_is_a_failure_of_the_metric() -> None:
     class Short(Counting):
-        def measure(self, cases: Sequence[Case]) -> list[Score]:
+        def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
             return []
 
-    with pytest.raises(MedassayError, match="'counting' returned 0 scores for 1 cases"):
-        score_cases([Case("1", "1")], [Short()])
+    (score,) = score_cases([Case("1", "1")], [Short()])["counting"]
+    assert score.failed == "ValueError: returned 0 scores for 1 case"
 
 
 def test_with_a_store_equal_texts_are_measured_once_and_in_equal_slices(tmp_path: Path) -> None:
-    texts = ["1", "2", "1", "3", "4", "2", "5", "6"]
+    first, second = [str(i) for i in range(64)], [str(i) for i in range(64, 70)]
+    texts = ["0", *first, "3", *second, "0"]
     metric = Counting()
     with Store(tmp_path / "s") as store:
         (batch,) = run(rows(texts), [metric], store, batch=100)
     assert [scored.scores["counting"].value for scored in batch] == [float(text) for text in texts]
-    assert metric.batches == [["1", "2", "3", "4"], ["5", "6"]]
+    assert metric.batches == [first, second]
     # A run that was cut after the first slice goes on with the very same second slice.
     again = Counting()
     with Store(tmp_path / "t") as store:
-        store.put(again, [Case("", text) for text in "1234"], [Score(float(text)) for text in "1234"])
+        store.put(again, [Case("", text) for text in first], [Score(float(text)) for text in first])
         list(run(rows(texts), [again], store, batch=100))
     assert again.batches == metric.batches[1:]
 

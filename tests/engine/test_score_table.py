@@ -14,7 +14,8 @@ from medassay.cases import Case
 from medassay.engine.score_table import Labels, ScoreTable, make_table, read_scores
 from medassay.errors import InputError, MedassayError, UnknownName
 from medassay.metrics.base import Metric
-from medassay.scores import Result, Score
+from medassay.result import Result
+from medassay.scores import Score
 from medassay.study import compare
 
 
@@ -27,7 +28,7 @@ class Errors(Metric):
     parts = ("rate",)
     higher_is_better = False
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         raise AssertionError("reading never rescores")
 
 

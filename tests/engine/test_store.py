@@ -17,6 +17,7 @@ from medassay.scores import Score
 class Constant(Metric):
     name = "constant"
     summary = "a constant"
+    reads: frozenset[str] = frozenset()
     defined = "here"
 
     def __init__(self, value: float = 1.0) -> None:
@@ -26,7 +27,7 @@ class Constant(Metric):
     def settings(self) -> Mapping[str, object]:
         return {"value": self.value}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         return [Score(self.value) for _ in cases]
 
 
@@ -62,8 +63,7 @@ def test_scores_without_evidence_do_not_serve_where_evidence_is_wanted(tmp_path:
     metric = Constant()
     with Store(tmp_path / "s") as store:
         store.put(metric, [CASE], [Score(1.0)])
-        metric.with_evidence = True
-        assert store.get(metric, [CASE]) == [None]
+        assert store.get(metric, [CASE], evidence=True) == [None]
 
 
 def test_more_keys_than_one_statement_takes(tmp_path: Path) -> None:

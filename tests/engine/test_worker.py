@@ -13,6 +13,7 @@ import pytest
 
 from medassay.cases import Case
 from medassay.engine.base import DIED
+from medassay.engine.slices import Unit
 from medassay.engine.workers import START, Workers
 from medassay.metrics.base import Metric
 from medassay.scores import Score
@@ -26,7 +27,7 @@ class Looking(Metric):
     needs = frozenset({"candidate"})
     bounds = (0, None)
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         return [self._one(case.candidate) for case in cases]
 
     def _one(self, text: str) -> Score:
@@ -43,7 +44,7 @@ def is_socket(entry: Path) -> bool:
 
 
 def scores(pool: Workers, metric: Metric, *texts: str) -> list[Score]:
-    (future,) = pool.submit([(metric, [Case(str(i), text) for i, text in enumerate(texts)])], texts=False)
+    (future,) = pool.submit([Unit(metric, [Case(str(i), text) for i, text in enumerate(texts)])], texts=False)
     return list(future.result(60).scores)
 
 
@@ -57,7 +58,7 @@ def test_a_connection_of_the_parent_ends_when_the_parent_closes_it(anew: bool) -
             scores(pool, metric, "first")
         ours, theirs = socket.socketpair()
         if anew:
-            assert scores(pool, metric, "killer")[0].unscored == DIED
+            assert scores(pool, metric, "killer")[0].failed == DIED
         scores(pool, metric, "started by now")
         theirs.settimeout(20)
         ours.close()

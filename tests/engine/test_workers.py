@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -15,15 +16,17 @@ from typing import ClassVar
 import pytest
 
 from medassay.cases import Case, Row
-from medassay.engine.base import DIED, leaves, place
+from medassay.engine.base import DIED
 from medassay.engine.local import Local, score_cases
-from medassay.engine.slices import Slices
+from medassay.engine.placement import checkpoint_every, placement
+from medassay.engine.slices import Slices, Unit
 from medassay.engine.store import Store
 from medassay.engine.workers import Workers
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
 from medassay.metrics.ensemble import ZMean
-from medassay.metrics.registry import load_metrics
+from medassay.metrics.registry import load_metric, load_metrics
+from medassay.metrics.scoring import leaves
 from medassay.scores import Score
 
 
@@ -35,16 +38,15 @@ class Deadly(Metric):
     defined = "here"
     needs = frozenset({"candidate"})
     bounds = (None, None)
-    keep_every = 8
 
     def settings(self) -> Mapping[str, object]:
         return {"pid": "any"}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
-        return [self._one(case.candidate) for case in cases]
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
+        return [self._one(case.candidate, evidence) for case in cases]
 
-    def _one(self, text: str) -> Score:
-        if text == "killer":
+    def _one(self, text: str, evidence: bool) -> Score:
+        if text.startswith("killer"):
             os.kill(os.getpid(), signal.SIGKILL)
         if text.startswith("once "):
             mark = Path(text.removeprefix("once "))
@@ -54,9 +56,9 @@ class Deadly(Metric):
             return Score(-1.0)
         if text == "user":
             raise MedassayError("nothing to be done")
-        if text == "where":
+        if text.startswith("where"):
             return Score(float(os.getpid()))
-        return Score(float(text), parts={}, evidence={"seen": text} if self.with_evidence else {})
+        return Score(float(text), parts={}, evidence={"seen": text} if evidence else {})
 
 
 def rows(texts: Sequence[str]) -> list[Row]:
@@ -65,10 +67,10 @@ def rows(texts: Sequence[str]) -> list[Row]:
 
 def values(texts: Sequence[str], metric: Metric, workers: int = 2, store: Store | None = None) -> list[float | str]:
     given = rows(texts)
-    made = [one for batch in Local(workers).score(lambda: given, [metric], store) for one in batch]
+    made = [one for batch in Local(workers).score(lambda: given, [metric], store, batch=8) for one in batch]
     assert [one.row for one in made] == given
     scores = [one.scores[metric.name] for one in made]
-    return [score.value if score.value is not None else score.unscored or "" for score in scores]
+    return [score.value if score.value is not None else score.failed or "" for score in scores]
 
 
 def test_order_and_values_are_those_of_one_process() -> None:
@@ -77,11 +79,12 @@ def test_order_and_values_are_those_of_one_process() -> None:
 
 
 def test_work_is_done_by_as_many_processes_as_asked_for_and_by_no_more_than_needed() -> None:
-    assert len(set(values(["where"] * 7, Deadly(), 3))) == 1
-    places = set(values(["where"] * 400, Deadly(), 3))
+    where = [f"where {i}" for i in range(400)]
+    assert len(set(values(where[:7], Deadly(), 3))) == 1
+    places = set(values(where, Deadly(), 3))
     assert 1 < len(places) <= 3
     assert os.getpid() not in places
-    assert set(values(["where"] * 9, Deadly(), 0)) == {float(os.getpid())}
+    assert set(values(where[:9], Deadly(), 0)) == {float(os.getpid())}
 
 
 @pytest.mark.parametrize("at", [0, 3, 7, 8, 19])
@@ -96,7 +99,7 @@ def test_a_case_that_kills_is_named_and_the_others_are_scored(at: int) -> None:
 class Gentle(Deadly):
     name = "gentle"
 
-    def _one(self, text: str) -> Score:
+    def _one(self, text: str, evidence: bool) -> Score:
         return Score(float(len(text)))
 
 
@@ -125,14 +128,17 @@ def test_a_death_is_not_kept_so_that_a_later_run_tries_again(tmp_path: Path) -> 
         assert [score is None for score in store.get(metric, cases)] == [False, True, False]
 
 
-def test_a_metric_that_always_kills_stops_the_run() -> None:
-    with pytest.raises(MedassayError, match=r"worker processes keep dying \(signal 9\)"):
-        values(["killer"] * 200, Deadly())
+def test_a_metric_that_always_kills_fails_and_the_others_go_on() -> None:
+    given = rows([f"killer {i}" for i in range(200)])
+    made = [one for batch in Local(2).score(lambda: given, [Deadly(), Gentle()], None) for one in batch]
+    reasons = {one.scores["deadly"].failed for one in made}
+    assert any("worker processes keep dying (signal 9)" in (reason or "") for reason in reasons)
+    assert all(reason for reason in reasons)
+    assert [one.scores["gentle"].value for one in made] == [float(len(f"killer {i}")) for i in range(200)]
 
 
 def test_what_a_metric_says_to_the_user_arrives() -> None:
-    with pytest.raises(MedassayError, match="nothing to be done"):
-        values(["1", "user"], Deadly())
+    assert values(["1", "user"], Deadly()) == [1.0, "MedassayError: nothing to be done"]
 
 
 def test_equal_content_is_measured_once_though_it_is_under_way(tmp_path: Path) -> None:
@@ -140,7 +146,7 @@ def test_equal_content_is_measured_once_though_it_is_under_way(tmp_path: Path) -
 
     class Watched(Workers):
         def submit(self, units, *, texts):  # type: ignore[no-untyped-def]
-            submitted.extend([case.candidate for case in cases] for _, cases in units)
+            submitted.extend([case.candidate for case in unit.cases] for unit in units)
             return super().submit(units, texts=texts)
 
     metric = Deadly()
@@ -160,10 +166,7 @@ def test_real_metrics_give_the_same_scores_by_any_number_of_processes() -> None:
     cases = [Case(str(i), text, (texts[(i * 7 + 1) % 120],), row=i) for i, text in enumerate(texts)]
     request = "rouge1,bleu,z(rouge1_r,chrf),bertscore(idf=yes)"
     one, two = (score_cases(cases, load_metrics(request), workers=workers) for workers in (0, 2))
-    assert one.scores.keys() == two.scores.keys()
-    for name in one.scores:
-        assert list(one[name]) == list(two[name])
-    assert one.signatures == two.signatures
+    assert one == two
 
 
 def test_an_ensemble_over_the_set_is_measured_side_by_side(tmp_path: Path) -> None:
@@ -178,64 +181,55 @@ def test_an_ensemble_over_the_set_is_measured_side_by_side(tmp_path: Path) -> No
     )
 
 
-def test_evidence_is_asked_for_as_the_metric_says() -> None:
-    metric = Deadly()
-    metric.with_evidence = True
-    made = [one for batch in Local(1).score(lambda: rows(["1"]), [metric], None) for one in batch]
-    assert made[0].scores["deadly"].evidence == {"seen": "1"}
+def test_the_first_rows_have_evidence_where_that_is_asked_for() -> None:
+    given = rows([str(i) for i in range(12)])
+    batches = list(Local(1).score(lambda: given, [Deadly()], None, batch=4, evidence=5))
+    shown = [bool(one.scores["deadly"].evidence) for batch in batches for one in batch]
+    assert shown == [True] * 8 + [False] * 4
 
 
 class Waiting(Deadly):
     name = "waiting"
-    runs_on = "network"
-    stopped = False
-    thread: str | None = None
-
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
-        type(self).thread = threading.current_thread().name
-        return super().measure(cases)
-
-    def stop(self) -> None:
-        type(self).stopped = True
+    waits_for_network = True
 
 
-def test_a_metric_that_waits_runs_in_a_thread_of_this_process() -> None:
-    assert values(["where"], Waiting(), 2) == [float(os.getpid())]
-    assert Waiting.thread is not None and Waiting.thread.startswith("medassay-waiting")
-    assert Waiting.stopped
+def test_a_metric_that_waits_has_a_process_of_its_own() -> None:
+    pids = set(values([f"where {i}" for i in range(40)], Waiting(), 3))
+    assert len(pids) == 1 and os.getpid() not in pids
 
 
-def test_places() -> None:
+def test_placements() -> None:
     rouge, part, ensemble = load_metrics("rouge1,rouge1_r,z(bleu,chrf)")
-    assert [metric.name for metric in leaves([rouge, ensemble, rouge])] == ["rouge1", "bleu", "chrf"]
-    assert place(rouge) == place(part) == "cores"
-    assert place(Waiting()) == "network"
+    assert [metric.name for metric in leaves([rouge, ensemble, rouge, part])] == ["rouge1", "bleu", "chrf", "rouge1"]
+    assert placement(rouge) == "cores"
+    assert placement(Waiting()) == "network"
     onnx, torch = Deadly(), Deadly()
-    onnx.models, torch.models = "embedded", "paper"  # type: ignore[attr-defined]
-    assert (place(onnx), place(torch)) == ("cores", "device")
+    onnx.roles, torch.roles = (("nli", "embedded"),), (("nli", "paper"),)
+    assert (placement(onnx), placement(torch)) == ("cores", "device")
 
 
-class Model:
-    """As a loaded model says where it comes from."""
+def test_a_part_is_placed_as_its_whole() -> None:
+    part = load_metric("judge(url=http://127.0.0.1:9/v1,model=m).accuracy")
+    (whole,) = leaves([part])
+    assert (placement(whole), checkpoint_every(whole)) == ("network", 16)
+    assert pickle.loads(pickle.dumps(whole)).signature == whole.signature
 
-    def __init__(self, source: str) -> None:
-        self.loaded_from = ("encoder", source)
 
-
-def test_a_metric_is_placed_by_the_models_it_holds() -> None:
-    embedded, hub, holder = Deadly(), Deadly(), Deadly()
-    embedded.encoder = Model("embedded")  # type: ignore[attr-defined]
-    hub.encoder = Model("somebody/some-model")  # type: ignore[attr-defined]
-    holder.dimensions = [embedded, hub]  # type: ignore[attr-defined]
-    assert [place(metric) for metric in (embedded, hub, holder)] == ["cores", "device", "device"]
-    (real,) = load_metrics("bertscore")
-    assert place(real) == "cores"
+@pytest.mark.parametrize(
+    "request_", ["hare", "expert", "bertscore", "logic", "grounding", "stability", "bartscore", "fidelity", "note"]
+)
+def test_every_model_that_a_metric_holds_is_declared(request_: str) -> None:
+    """A metric is placed by its roles, so a model that is loaded must be among them."""
+    (metric,) = load_metrics(request_)
+    held = {one.loaded_from[0] for one in vars(metric).values() if hasattr(one, "loaded_from")}
+    assert held <= {role for role, _ in metric.roles} and metric.roles
+    assert placement(metric) == "cores"
 
 
 class OnDevice(Deadly):
     """Notes which thread measures, and whether another one does at the same time."""
 
-    runs_on = "device"
+    roles = (("nli", "paper"),)
     busy = 0
     seen: ClassVar[set[tuple[str, int]]] = set()
 
@@ -243,12 +237,12 @@ class OnDevice(Deadly):
         super().__init__()
         self.name = name  # type: ignore[misc]
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         OnDevice.busy += 1
         OnDevice.seen.add((threading.current_thread().name, OnDevice.busy))
         time.sleep(0.02)
         OnDevice.busy -= 1
-        return super().measure(cases)
+        return super().measure(cases, evidence)
 
 
 def test_metrics_on_a_device_share_one_thread() -> None:
@@ -256,32 +250,32 @@ def test_metrics_on_a_device_share_one_thread() -> None:
     given = rows([str(i) for i in range(40)])
     made = [one for batch in Local(2).score(lambda: given, metrics, None) for one in batch]
     assert [one.scores["two"].value for one in made] == [float(i) for i in range(40)]
-    assert OnDevice.seen == {("medassay-device_0", 1)}
+    assert OnDevice.seen == {("medassay-device", 1)}
 
 
 def test_who_waits_when_the_workers_are_closed_is_told() -> None:
     metric = Sleeping()
     workers = Workers([metric], 1)
-    waiting = [workers.submit([(metric, [Case("1", "1")])], texts=False)[0] for _ in range(4)]
+    waiting = [workers.submit([Unit(metric, [Case("1", "1")])], texts=False)[0] for _ in range(4)]
     workers.close()
     for future in waiting:
         with pytest.raises(MedassayError, match="stopped"):
             future.result(timeout=10)
     with pytest.raises(MedassayError, match="stopped"):
-        workers.submit([(metric, [Case("1", "1")])], texts=False)
+        workers.submit([Unit(metric, [Case("1", "1")])], texts=False)
 
 
 class Sleeping(Deadly):
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         time.sleep(30)
-        return super().measure(cases)
+        return super().measure(cases, evidence)
 
 
 def test_workers_that_cannot_be_forked_are_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("medassay.engine.workers.START", "spawn")
     cases = [Case(str(i), "no tumor " + "x" * i, ("no tumor seen",), row=i) for i in range(4)]
     one, two = (score_cases(cases, load_metrics("rouge1,bertscore"), workers=workers) for workers in (0, 1))
-    assert all(list(one[name]) == list(two[name]) for name in one.scores)
+    assert one == two
 
 
 def test_a_number_of_workers_below_none_is_refused() -> None:

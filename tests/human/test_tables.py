@@ -11,7 +11,8 @@ import pytest
 
 from medassay.cases import read_cases
 from medassay.errors import InputError
-from medassay.human.export import csv_text, per_annotator, per_text, write_rows
+from medassay.files import csv_text, write_rows
+from medassay.human.export import per_annotator, per_text
 from medassay.human.plan import Item, Unit
 from medassay.human.protocols import load_protocol
 from medassay.human.protocols.base import Words

@@ -21,7 +21,7 @@ class Given(Metric):
         self.name = name
         self.reads = frozenset({name[0]})
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         return [self._one(case.extra.get(self.name[0])) for case in cases]
 
     def _one(self, value: object) -> Score:

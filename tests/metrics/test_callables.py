@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from medassay.cases import Case, make_cases
+from medassay.cases import ANY_FIELD, Case, Row, make_cases
+from medassay.engine.local import run
+from medassay.engine.store import Store
 from medassay.errors import MedassayError
-from medassay.metrics.registry import load_metric
+from medassay.metrics.registry import load_metric, load_metrics
 
 SOURCE = """
 from medassay.metrics.rouge import Rouge1
@@ -33,6 +35,27 @@ def lost(cases):
 
 def nan(candidate):
     return float("nan")
+
+def sourced(candidate, source="none given", *more, scale=1, **rest):
+    return len(source) * scale
+
+def keyed(cases):
+    return [len(case.source or "") + len(case.id) for case in cases]
+
+def narrow(cases):
+    return [len(case.candidate) for case in cases]
+
+narrow.needs = {"candidate"}
+
+class Loose(Rouge1):
+    name = "loose"
+
+    def measure(self, cases, evidence=False):
+        return [Score(float(len(case.source or ""))) for case in cases]
+
+class Declared(Loose):
+    name = "declared"
+    reads = frozenset({"source"})
 
 ready = Rouge1(stem=True)
 number = 3
@@ -67,13 +90,33 @@ def test_by_a_carried_column(module: str) -> None:
     scores = load_metric(f"py:{module}:graded").score(cases)
     assert [s.value for s in scores] == [4.0, None, None]
     assert scores[1].unscored == "no grade"
-    assert (scores[2].unscored or "").startswith("ValueError: could not convert")
+    assert (scores[2].failed or "").startswith("ValueError: could not convert")
 
 
 def test_parameters_with_defaults_are_not_needed(module: str) -> None:
     metric = load_metric(f"py:{module}:brief")
     assert metric.needs == {"candidate"}
     assert [s.value for s in metric.score([Case("1", "ab"), Case("2", "abcd")])] == [1.0, 0.0]
+
+
+def test_optional_parameters_are_passed_where_the_case_has_the_field(module: str) -> None:
+    metric = load_metric(f"py:{module}:sourced")
+    assert (metric.needs, metric.reads) == ({"candidate"}, {"source", "scale"})
+    cases = [Case("1", "a", source="four"), Case("2", "a"), Case("3", "a", source="four", extra={"scale": 3})]
+    assert [score.value for score in metric.score(cases)] == [4.0, 10.0, 12.0]
+
+
+def test_every_field_that_a_metric_may_read_tells_its_cases_apart(module: str, tmp_path: Path) -> None:
+    cases = [Case("1", "a", ("a",), source="four"), Case("2", "a", ("a",), source="eleven here")]
+    names = [f"py:{module}:{name}" for name in ("sourced", "keyed", "Loose", "Declared")]
+    expected = [[4.0, 11.0], [5.0, 12.0], [4.0, 11.0], [4.0, 11.0]]
+    metrics = load_metrics(names)
+    assert [list(metric.fields) == [ANY_FIELD] for metric in metrics] == [False, False, True, False]
+    rows = [Row(i, case) for i, case in enumerate(cases)]
+    for store in (None, Store(tmp_path / "kept"), Store(tmp_path / "kept")):
+        (batch,) = run(rows, metrics, store)
+        assert [[one.scores[metric.name].value for one in batch] for metric in metrics] == expected
+    assert load_metric(f"py:{module}:narrow").fields == {"candidate"}
 
 
 def test_all_cases_at_once(module: str) -> None:
@@ -83,21 +126,31 @@ def test_all_cases_at_once(module: str) -> None:
 
 def test_no_number_is_made_up(module: str) -> None:
     (score,) = load_metric(f"py:{module}:nan").score([Case("1", "a")])
-    assert score.value is None and "finite" in (score.unscored or "")
-    with pytest.raises(MedassayError, match="0 scores for 1 cases"):
-        load_metric(f"py:{module}:lost").score(make_cases(["a"], ["a"]))
+    assert score.value is None and "finite" in (score.failed or "")
+    (score,) = load_metric(f"py:{module}:lost").score(make_cases(["a"], ["a"]))
+    assert score.failed == "ValueError: returned 0 scores for 1 case"
 
 
 def test_a_metric_object_works_too(module: str) -> None:
     assert "stem:yes" in load_metric(f"py:{module}:ready").signature
 
 
-def test_an_edit_changes_the_signature(module: str) -> None:
-    before = load_metric(f"py:{module}:ratio").signature
+@pytest.mark.parametrize("name", ["ratio", "Loose", "ready"])
+def test_an_edit_changes_the_signature(module: str, name: str) -> None:
+    before = load_metric(f"py:{module}:{name}").signature
     path = Path(f"{module}.py")
     path.write_text(path.read_text().replace("len(candidate) / len(reference)", "1.0"))
     del sys.modules[module]
-    assert load_metric(f"py:{module}:ratio").signature != before
+    assert load_metric(f"py:{module}:{name}").signature != before
+
+
+def test_an_edit_of_the_class_that_an_object_is_of_counts_too(module: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{module}_ready.py"
+    path.write_text(f"from {module} import Loose\nready = Loose()\n")
+    before = load_metric(f"py:{module}_ready:ready").signature
+    other = Path(f"{module}.py")
+    other.write_text(other.read_text() + "# edited\n")
+    assert load_metric(f"py:{module}_ready:ready").signature != before
 
 
 @pytest.mark.parametrize(

@@ -101,12 +101,8 @@ def test_shorter_and_longer_are_both_worse(fidelity: Fidelity) -> None:
 
 
 def test_the_sentence_with_the_error_is_pointed_at(fidelity: Fidelity) -> None:
-    fidelity.with_evidence = True
-    try:
-        wrong = VISIT.replace("aspirin 81 mg", "warfarin 5 mg")
-        (score,) = fidelity.score([Case(id="1", candidate=wrong, references=(VISIT,))])
-    finally:
-        fidelity.with_evidence = False
+    wrong = VISIT.replace("aspirin 81 mg", "warfarin 5 mg")
+    (score,) = fidelity.score([Case(id="1", candidate=wrong, references=(VISIT,))], evidence=True)
     first = score.evidence["sentences"][0]
     text = wrong if first["side"] == "candidate" else VISIT
     assert "daily" in text[first["start"] : first["end"]]

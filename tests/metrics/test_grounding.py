@@ -156,8 +156,7 @@ def test_images_are_found_in_the_folder_named(metric: Grounding, pink: str) -> N
 
 
 def test_equal_runs_give_equal_evidence(metric: Grounding, pink: str) -> None:
-    metric.with_evidence = True
-    one, two = (metric.score([case("A pink gland.", pink)])[0] for _ in range(2))
+    one, two = (metric.score([case("A pink gland.", pink)], evidence=True)[0] for _ in range(2))
     assert one.to_json() == two.to_json()
     assert all(0 <= cell[4] <= 1 for cell in one.evidence["map"])
 

@@ -132,7 +132,7 @@ def test_retry_after_is_honoured(server: Server) -> None:
     assert score.value == 0.8 and time.monotonic() - start >= 1
     server.replies = [fails(429, Retry_After="3600")]
     [score] = judge(server).score([CASE])
-    assert score.unscored == "HTTP 429; the endpoint asks to wait 3600 s"
+    assert score.failed == "HTTP 429; the endpoint asks to wait 3600 s"
 
 
 def test_retry_after_as_a_date() -> None:
@@ -184,18 +184,18 @@ def breaks(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         (breaks, "the connection broke|cannot be reached", 3),
     ],
 )
-def test_what_comes_to_nothing_is_unscored_with_the_reason(server: Server, reply: Any, reason: str, calls: int) -> None:
+def test_what_comes_to_nothing_has_failed_with_the_reason(server: Server, reply: Any, reason: str, calls: int) -> None:
     server.replies = [reply]
     [score] = judge(server, retries=2, timeout=0.3).score([CASE])
     assert score.value is None
-    assert re.match(reason, score.unscored or ""), score.unscored
+    assert re.match(reason, score.failed or ""), score.failed
     assert len(server.asked) == calls
 
 
 def test_nobody_there() -> None:
     metric = Judge(url="http://127.0.0.1:9/v1", model="m", repeats=1, retries=1, backoff=0.0, timeout=2.0)
     scores = metric.score([Case(str(i), "a", ("b",)) for i in range(20)])
-    assert all("cannot be reached" in (score.unscored or "") for score in scores)
+    assert all("cannot be reached" in (score.failed or "") for score in scores)
     assert metric.endpoint.budget.spent_calls < 40  # given up on retrying after a while
 
 
@@ -207,6 +207,7 @@ def test_one_failure_leaves_the_others(server: Server) -> None:
     cases = [CASE, Case("2", "poison", ("x",)), Case("3", "x"), Case("4", "mass", source="Doctor: a mass?")]
     scores = judge(server).score(cases)
     assert [s.value for s in scores] == [0.8, None, None, 0.8]
+    assert scores[1].failed == "HTTP 400: the endpoint refuses the request"
     assert scores[2].unscored == "no reference and no source"
 
 
@@ -216,13 +217,13 @@ def test_the_budget_is_never_exceeded(server: Server) -> None:
     scores = metric.score([Case(str(i), f"text {i}", ("b",)) for i in range(12)])
     assert len(server.asked) == 5
     assert sum(s.value is not None for s in scores) == 5
-    assert {s.unscored for s in scores if s.unscored} == {"the budget of 5 calls is spent (calls=…)"}
+    assert {s.failed for s in scores if s.failed} == {"the budget of 5 calls is spent (calls=…)"}
 
 
 def test_the_budget_of_tokens(server: Server) -> None:
     server.replies = [says(right, tokens=400)]
     [score] = judge(server, tokens=100).score([CASE])
-    assert score.unscored == "the budget of 100 tokens is spent (tokens=…)" and not server.asked
+    assert score.failed == "the budget of 100 tokens is spent (tokens=…)" and not server.asked
     metric = judge(server, tokens=3_000, concurrency=1)
     metric.score([Case(str(i), f"text {i}", ("b",)) for i in range(20)])
     assert metric.endpoint.budget.spent_tokens <= 3_000
@@ -258,7 +259,7 @@ def test_the_key_goes_to_the_endpoint_and_nowhere_else(server: Server, monkeypat
     metric = load_metric(f"judge(url={server.url},model=m,key_env=OUR_KEY,repeats=1)")
     [score] = metric.score([CASE])
     assert server.headers[0]["Authorization"] == "Bearer sk-very-secret"
-    for shown in (metric.name, metric.signature, score.unscored, repr(vars(metric)), repr(metric.endpoint.budget)):
+    for shown in (metric.name, metric.signature, score.failed, repr(vars(metric)), repr(metric.endpoint.budget)):
         assert "sk-very-secret" not in str(shown)
 
 

@@ -97,8 +97,7 @@ def test_what_a_direction_needs() -> None:
 def test_evidence_names_the_sentence_and_its_least_likely_words(case: Case) -> None:
     metric = BartScore()
     assert metric.score([case])[0].evidence == {}
-    metric.with_evidence = True
-    shown = metric.score([case])[0].evidence["sentences"]
+    shown = metric.score([case], evidence=True)[0].evidence["sentences"]
     assert shown[0] == {
         "side": "candidate",
         "start": 0,

@@ -31,8 +31,8 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-def one(metric: Mist, candidate: str, reference: str) -> Score:
-    return metric.score(make_cases([candidate], [reference]))[0]
+def one(metric: Mist, candidate: str, reference: str, evidence: bool = False) -> Score:
+    return metric.score(make_cases([candidate], [reference]), evidence)[0]
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,7 @@ def test_negation(plane: str) -> None:
 
 def test_evidence_points_at_both_texts(plane: str) -> None:
     metric = Mist(models=plane)
-    metric.with_evidence = True
-    score = one(metric, "Pain and cough.", "Headache, fever; then pain.")
+    score = one(metric, "Pain and cough.", "Headache, fever; then pain.", evidence=True)
     entities, links = score.evidence["entities"], score.evidence["links"]
     said = [("Headache, fever; then pain."[e["start"] : e["end"]], e["status"]) for e in entities["reference"]]
     assert said == [("Headache", "missed"), ("fever", "missed"), ("pain", "matched")]
@@ -89,8 +88,7 @@ def test_evidence_points_at_both_texts(plane: str) -> None:
 
 def test_a_contradicted_concept_is_shown(plane: str) -> None:
     metric = Mist(models=plane, negation=True)
-    metric.with_evidence = True
-    score = one(metric, "There is no fever.", "There is fever.")
+    score = one(metric, "There is no fever.", "There is fever.", evidence=True)
     assert score.evidence["entities"]["reference"][0]["status"] == "contradicted"
 
 

@@ -40,11 +40,11 @@ def test_a_copy_is_one_and_nothing_else_is(doubled: None) -> None:
 
 def test_the_sentence_that_costs_the_score_is_pointed_at(doubled: None) -> None:
     metric = Fidelity()
-    metric.with_evidence = True
     wrong = TEXT.replace("left", "right")
     added = TEXT.replace("No necrosis", "Bacteria have been cultured from the wound. No necrosis")
     lost = TEXT.replace(" Margins are free of tumor.", "")
-    told = [score.evidence["sentences"] for score in metric.score([_case(wrong), _case(added), _case(lost)])]
+    scores = metric.score([_case(wrong), _case(added), _case(lost)], evidence=True)
+    told = [score.evidence["sentences"] for score in scores]
 
     def quoted(found: list[dict[str, object]], text: str, side: str) -> list[str]:
         return [text[one["start"] : one["end"]] for one in found if one["side"] == side]  # type: ignore[misc]

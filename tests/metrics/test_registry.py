@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
 
 import pytest
 
+from medassay import __version__
 from medassay.cases import make_cases
 from medassay.errors import MedassayError, UnknownName
 from medassay.metrics import registry
@@ -88,3 +90,30 @@ def test_third_parties_register_by_entry_point(monkeypatch: pytest.MonkeyPatch) 
     assert metric_class("bleu").name == "bleu"  # ours cannot be replaced unseen
     with pytest.raises(MedassayError, match="'broken' cannot be loaded"):
         load_metric("broken")
+
+
+def test_a_signature_carries_the_version_of_the_distribution_that_the_metric_is_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "acme_metrics-3.2.1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-metrics\nVersion: 3.2.1\n")
+    (folder / "entry_points.txt").write_text("[medassay.metrics]\nacme = acme_metric_module:Acme\n")
+    (tmp_path / "acme_metric_module.py").write_text(
+        "from medassay import Metric, Score\n"
+        "class Acme(Metric):\n"
+        "    name, summary, defined, parts = 'acme', 'theirs', 'there', ('half',)\n"
+        "    def measure(self, cases, evidence=False):\n"
+        "        return [Score(1.0, parts={'half': 0.5}) for _ in cases]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    whole, part = load_metrics("acme,acme.half")
+    assert whole.signature == f"acme|refs:best|from:acme-metrics|medassay:{__version__}|v:3.2.1"
+    assert part.signature.endswith("|v:3.2.1") and "from:acme-metrics" in part.signature
+    assert load_metric("rouge1").signature.endswith(f"|v:{__version__}")
+
+
+def test_metric_objects_and_requests_may_be_mixed() -> None:
+    ready = load_metric("rouge1(stem=yes)")
+    assert load_metrics([ready, "rouge1,bleu"])[0] is ready
+    assert [metric.name for metric in load_metrics([ready, "rouge1,bleu"])] == ["rouge1(stem=yes)", "rouge1", "bleu"]

@@ -93,8 +93,7 @@ def test_the_best_of_several_references_as_score_multi() -> None:
 def test_evidence_marks_equal_words_and_as_many_as_counted(name: str) -> None:
     metric = load_metric(name)
     assert metric.score(make_cases([DRAFT], [REPORT]))[0].evidence == {}
-    metric.with_evidence = True
-    (score,) = metric.score(make_cases([DRAFT], [REPORT]))
+    (score,) = metric.score(make_cases([DRAFT], [REPORT]), evidence=True)
     assert score.evidence["matches"]
     words = 0
     for match in score.evidence["matches"]:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.metrics.dimensions import Given, three
 
 from medassay.cases import Case
+from medassay.engine.scores_file import Flat
 from medassay.errors import InputError, MedassayError
 from medassay.metrics.policy import Policy, parse_weights, read_policy
 from medassay.metrics.trust import Trust
-from medassay.outputs import Flat
 from medassay.scores import Score
 
 
@@ -102,8 +102,8 @@ def test_the_row_has_its_columns_in_order() -> None:
     record = Flat([metric])(one, {"trust": metric.score([one])[0]})
     ours = [name for name in record if name.startswith(("trust", "route"))]
     assert ours == [
-        *("trust", "trust.grounding", "trust.logic", "trust.stability", "trust.weight", "trust.unscored"),
-        *("trust.partial", "route", "route.why", "route.unscored"),
+        *("trust", "trust.grounding", "trust.logic", "trust.stability", "trust.weight"),
+        *("trust.unscored", "trust.failed", "trust.partial", "route", "route.why", "route.unscored"),
     ]
     assert record["route"] == "deploy" and record["trust.partial"] is None
 
@@ -185,9 +185,9 @@ def test_a_dimension_is_measured_once_though_asked_for_twice() -> None:
     class Counted(Given):
         count = 0
 
-        def measure(self, cases):  # type: ignore[no-untyped-def]
+        def measure(self, cases, evidence=False):  # type: ignore[no-untyped-def]
             Counted.count += 1
-            return super().measure(cases)
+            return super().measure(cases, evidence)
 
     metric = Trust([Counted("logic"), *three()[::2]])
     result = score_cases([case(g=1.0, l=0.5, s=1.0)], [*metric.members, metric])

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from medassay.cases import Case
 from medassay.metrics.base import Metric
-from medassay.scores import Result, Score
+from medassay.result import Result
+from medassay.scores import Score
 
 HOSTILE = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=2> \u2028 & <!-- '\"`"
 
@@ -33,7 +34,7 @@ class Given(Metric):
         self.parts = parts
         self.higher_is_better = higher_is_better
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         return [self.rule(case) for case in cases]
 
 

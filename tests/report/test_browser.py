@@ -11,7 +11,6 @@ import pytest
 from tests.report.sample import Given, run, sample, words_in_common
 
 from medassay.cases import Case
-from medassay.report.page import write_page
 from medassay.scores import Score
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs the extra browser (selenium)")
@@ -42,7 +41,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    write_page(sample(), path, title="Two systems")
+    sample().report(path, title="Two systems")
     return path
 
 
@@ -235,7 +234,7 @@ def test_a_metric_of_many_parts_keeps_its_tile_small(browser: Any, tmp_path: Pat
     def many(case: Case) -> Score:
         return Score(0.5, parts={"precision": 0.5, "recall": 0.25, "site_recall": 0.125, "missed": 3.0})
 
-    write_page(run([Case("1", "a b", ("a c",))], Given("m", many, parts=names)), tmp_path / "many.html", resamples=10)
+    run([Case("1", "a b", ("a c",))], Given("m", many, parts=names)).report(tmp_path / "many.html", resamples=10)
     tab = Tab(browser, tmp_path / "many.html", "#case=1")
     assert tab.texts(".tile .parts span") == ["precision 0.500", "recall 0.250", "site recall 0.125"]
     tab.js("document.querySelector('.all-parts').open = true")
@@ -246,7 +245,7 @@ def test_a_metric_of_many_parts_keeps_its_tile_small(browser: Any, tmp_path: Pat
 def test_a_compressed_page_opens_and_lists_only_what_is_on_view(browser: Any, tmp_path: Path) -> None:
     text = " ".join(f"w{i}" for i in range(300))
     cases = [Case(str(i), f"{i} {text}", (f"{text} {i}",)) for i in range(700)]
-    write_page(run(cases, Given("m", words_in_common)), tmp_path / "big.html", resamples=10)
+    run(cases, Given("m", words_in_common)).report(tmp_path / "big.html", resamples=10)
     assert '<script type="application/json" id="data">"' in (tmp_path / "big.html").read_text(encoding="utf-8")
     tab = Tab(browser, tmp_path / "big.html")
     assert tab.texts("#count") == ["700 of 700 cases"] and len(tab.all(".row")) < 40

@@ -17,10 +17,11 @@ from tests.report.sample import HOSTILE, Given, run, sample, words_in_common
 from medassay.cases import Case
 from medassay.errors import MedassayError
 from medassay.report import page as page_module
-from medassay.report.page import PageWriter, summary_html, write_page
+from medassay.report.page import PageWriter, summary_html
 from medassay.report.payload import Payload
 from medassay.report.sections import Run, Section
-from medassay.scores import Result, Score
+from medassay.result import Result
+from medassay.scores import Score
 from medassay.study.summary import Aggregate
 
 
@@ -106,8 +107,8 @@ def test_hostile_text_is_data_only_wherever_it_comes_from() -> None:
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
-    write_page(sample(), tmp_path / "a.html")
-    write_page(sample(), tmp_path / "b.html")
+    sample().report(tmp_path / "a.html")
+    sample().report(tmp_path / "b.html")
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
     assert not list(tmp_path.glob("*.partial"))
 
@@ -174,7 +175,7 @@ def test_a_thousand_long_cases_stay_under_five_megabytes(tmp_path: Path) -> None
     score = words_in_common(cases[0])
     metrics = [Given(f"m{k}", lambda case: score) for k in range(4)]
     path = tmp_path / "page.html"
-    write_page(run(cases, *metrics), path, resamples=10)
+    run(cases, *metrics).report(path, resamples=10)
     assert path.stat().st_size < 5_000_000
     reader = Reader(path.read_text(encoding="utf-8"))
     assert len(reader.data["cases"]) == 1000
@@ -230,7 +231,7 @@ def test_a_section_that_would_break_the_page_is_refused(section: Section) -> Non
 
 def test_a_page_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     with pytest.raises(MedassayError, match="cannot be written"):
-        write_page(sample(), tmp_path / "no folder" / "page.html", resamples=0)
+        sample().report(tmp_path / "no folder" / "page.html", resamples=0)
 
 
 def test_summary_html_shows_missing_numbers_as_missing() -> None:

@@ -35,7 +35,7 @@ def stress_page() -> str:
     texts = [f"{HOSTILE} No tumor in the left breast, {k} cm. Margins are free." for k in range(2, 5)]
     material = make_material([Original(str(i), t) for i, t in enumerate(texts)])
     metrics = load_metrics("rouge1")
-    test = sensitivity_cards(material, metrics, values_of(score_material(material, metrics)), resamples=20)
+    test = sensitivity_cards(material, metrics, values_of(score_material(material, metrics)[0]), resamples=20)
     return study_html("Stress", ["3 references"], stress_sections(test))
 
 

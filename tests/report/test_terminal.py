@@ -169,7 +169,7 @@ class Card(Metric):
     def __init__(self, *, stem: bool = False, **common: object) -> None:
         super().__init__(**common)  # type: ignore[arg-type]
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         return []
 
 

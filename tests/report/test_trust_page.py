@@ -19,8 +19,8 @@ from medassay.examples.tissue import draw_tissue  # noqa: E402
 from medassay.metrics.policy import Policy  # noqa: E402
 from medassay.metrics.trust import Trust  # noqa: E402
 from medassay.report import trust_page  # noqa: E402
-from medassay.report.calibration import risk_coverage  # noqa: E402
-from medassay.report.trust_page import TrustPage  # noqa: E402
+from medassay.report.charts import risk_coverage  # noqa: E402
+from medassay.report.page import PageWriter  # noqa: E402
 from medassay.scores import Score  # noqa: E402
 
 REPORT = "Adenocarcinoma with glands. <img src=x onerror=alert(1)> No necrosis. There is necrosis."
@@ -59,7 +59,7 @@ def scores(metric: Trust, case: Case) -> dict[str, Score]:
 
 def written(path: Path, image: Path, policy: Policy | None = None) -> str:
     metric = Trust(three(), policy=policy or Policy())
-    page = TrustPage([*metric.members, metric])
+    page = PageWriter([*metric.members, metric])
     extra = {"candidate_stain": REPORT, "candidate_attack": "Lymphoma.", "attack_history": "colon-1", "note": "<i>"}
     case = Case("one", REPORT, image=str(image), extra=extra, row=2)
     page.add(case, scores(metric, case))
@@ -85,7 +85,7 @@ def test_what_the_page_carries(tmp_path: Path, image: Path) -> None:
 
 def test_pictures_stay_within_their_budget(tmp_path: Path, image: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trust_page, "PICTURES", 1)
-    page = TrustPage([*(metric := Trust(three())).members, metric])
+    page = PageWriter([*(metric := Trust(three())).members, metric])
     for k in range(2):
         case = Case(str(k), REPORT, image=str(image))
         page.add(case, scores(metric, case))
@@ -96,7 +96,7 @@ def test_pictures_stay_within_their_budget(tmp_path: Path, image: Path, monkeypa
 def test_a_broken_image_is_said(tmp_path: Path) -> None:
     broken = tmp_path / "broken.png"
     broken.write_bytes(b"\x89PNG")
-    page = TrustPage([*(metric := Trust(three())).members, metric])
+    page = PageWriter([*(metric := Trust(three())).members, metric])
     case = Case("1", REPORT, image=str(broken))
     page.add(case, scores(metric, case))
     assert page.payload.records[0]["e"][0]["pictureNote"].startswith("No picture: ")

@@ -33,7 +33,7 @@ class Slow(Metric):
         self.gate = threading.Event()
         self.batches: list[int] = []
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         self.gate.wait(30)
         self.batches.append(len(cases))
         return [Score(float(len(case.candidate))) for case in cases]

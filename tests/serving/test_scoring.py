@@ -27,7 +27,7 @@ class Length(Metric):
     needs = frozenset({"candidate"})
     bounds = (0, None)
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         return [Score(float(len(case.candidate))) for case in cases]
 
 

@@ -27,7 +27,7 @@ class Told(Metric):
         self.higher_is_better = higher
         self.bounds = (0.0, 1.0) if bounded else (None, None)
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         raise AssertionError("cards are drawn up from numbers that are there")
 
 

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from medassay.cases import Case
 from medassay.errors import MedassayError
 from medassay.metrics.base import Floats, Metric
-from medassay.scores import Result, Score
+from medassay.result import Result
+from medassay.scores import Score
 from medassay.study import summary
 from medassay.study.resampling import MOST_CLUSTERS, bootstrap_sums
-from medassay.study.summary import Aggregate, Tally, summarise, tally
+from medassay.study.summary import Aggregate, Tally, summarise
 
 
 class Given(Metric):
@@ -31,7 +32,7 @@ class Given(Metric):
         super().__init__()
         self.name = name
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         raise AssertionError("summaries never rescore")
 
 
@@ -60,9 +61,23 @@ def result_of(
     return Result(cases, [Given()], {"m": scores})
 
 
+def tally(result: Result) -> Tally:
+    counted = Tally(result.metrics)
+    for case, score in zip(result.cases, result["m"]):
+        counted.add(case, {"m": score})
+    return counted
+
+
 def only(rows: list[Aggregate]) -> Aggregate:
     assert len(rows) == 1
     return rows[0]
+
+
+def test_unscored_and_failed_are_counted_apart() -> None:
+    result = result_of([0.5, None, 0.7, 0.9])
+    scores = [*result["m"][:2], Score.failure("broke"), Score.failure("broke again")]
+    row = only(Result(result.cases, result.metrics, {"m": scores}).summary())
+    assert (row.n, row.unscored, row.failed, row.value) == (1, 1, 2, 0.5)
 
 
 def test_values_by_hand_and_unscored_counted() -> None:

@@ -1,7 +1,7 @@
 """The commands, one file per command or group: parse options, call the rooms above, print.
 
 Only `typer`, `medassay.console` and `medassay.errors` are imported at the top of these files: `medassay --help`
-reads them all. `tables` and `variants` hold what several commands share.
+reads them all. `variants` holds what the commands share that change texts.
 """
 
 __all__ = [

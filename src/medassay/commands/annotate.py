@@ -9,19 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from medassay.console import (
-    LOOPBACK,
-    STOPPED,
-    HostOption,
-    MapOption,
-    PortOption,
-    SeedOption,
-    check_port,
-    need_extra,
-    parse_list,
-    parse_mapping,
-    say,
-)
+from medassay import console
 from medassay.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,7 +44,7 @@ def _store(path: Path) -> tuple[Study, Store]:
 
 
 def _need_extra() -> None:
-    need_extra("annotation", "serve", "sqlalchemy", "fastapi", "jinja2", "yaml", "itsdangerous", "uvicorn")
+    console.need_extra("annotation", "serve", "sqlalchemy", "fastapi", "jinja2", "yaml", "itsdangerous", "uvicorn")
 
 
 @annotate_app.command("new")
@@ -71,10 +59,11 @@ def new_command(
     seed: Annotated[int, typer.Option(help="Decides assignment and orders.")] = 1,
     database: Annotated[str | None, typer.Option(help="File name, or postgresql://user@host/name.")] = None,
     training: Annotated[bool, typer.Option(help="Begin with a practice task.")] = True,
-    map_: MapOption = "",
+    map_: console.Map = "",
 ) -> None:
     """Begin a study: write the study file, wording and all, and check the cases."""
     _need_extra()
+    from medassay.files import write_text
     from medassay.human.study import load_study, new_study_text
 
     if study.exists():
@@ -83,14 +72,14 @@ def new_command(
         name=study.stem,
         protocol=protocol,
         cases=os.path.relpath(cases.resolve(), study.resolve().parent),
-        annotators=parse_list(annotators),
+        annotators=console.parse_list(annotators),
         assignment="all" if per_case is None else str(per_case),
         seed=seed,
         database=database or study.with_suffix(".db").name,
         training=training,
-        columns=parse_mapping(map_),
+        columns=console.parse_mapping(map_),
     )
-    study.write_text(text, encoding="utf-8")
+    write_text(study, text)
     try:
         units = load_study(study).units()
     except Exception:
@@ -104,8 +93,8 @@ def new_command(
 @annotate_app.command("serve")
 def serve_command(
     study: StudyFile,
-    host: HostOption = "127.0.0.1",
-    port: PortOption = 8765,
+    host: console.Host = "127.0.0.1",
+    port: console.Port = 8765,
     public_url: Annotated[
         str | None, typer.Option(help="How people reach the pages, e.g. https://study.example.org.")
     ] = None,
@@ -116,7 +105,7 @@ def serve_command(
     """Serve the pages; prints everybody's personal link."""
     opened = _study(study)
     secret = _secret(secret_file)
-    if host not in LOOPBACK and secret is None:
+    if host not in console.LOOPBACK and secret is None:
         raise InputError(
             f"--host {host} can be reached by others: give the coordinator a secret with --secret-file FILE "
             "or MEDASSAY_SECRET (16 characters or more)"
@@ -126,17 +115,17 @@ def serve_command(
             f"--host {host} listens on every address: say how people reach it with --public-url, "
             "e.g. https://study.example.org (a request for any other name is refused)"
         )
-    if host not in LOOPBACK and not (public_url or "").startswith("https://"):
-        say(
+    if host not in console.LOOPBACK and not (public_url or "").startswith("https://"):
+        console.say(
             "warning: texts and links travel unencrypted. Put a TLS proxy in front, let medassay listen on "
             "127.0.0.1 behind it, and give --public-url https://…"
         )
     from medassay.human.web.app import bracketed, create_app, serve
 
     app = create_app(opened, secret=secret, hosts=[host], public_url=public_url)
-    check_port(host, port)
+    console.check_port(host, port)
     url = (public_url or f"http://{bracketed(host)}:{port}").rstrip("/")
-    _print_links(app.state.room.store, opened, url, secret)
+    _print_links(app.state.context.store, opened, url, secret)
     print("Stop with Ctrl+C; every answer is on disk already.", flush=True)
     serve(app, host, port)
 
@@ -186,7 +175,7 @@ def agreement_command(
     out: Annotated[Path | None, typer.Option(help="Also write the table: .csv or .jsonl.")] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a page (.html).")] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 1000,
-    seed: SeedOption = 1,
+    seed: console.Seed = 1,
 ) -> None:
     """Agreement on raw answers and derived scores, and each system's means, as published."""
     from rich.console import Console
@@ -200,13 +189,13 @@ def agreement_command(
 
     rows = agreement(ratings, resamples=resamples, seed=seed)
     systems = system_table(ratings)
-    console = Console()
-    if not console.is_terminal:  # a pipe has no width, but rich assumes one and would fold the columns
-        console = Console(width=140)
-    show.print_agreement(console, ratings, rows)
-    show.print_systems(console, ratings, systems)
+    terminal = Console()
+    if not terminal.is_terminal:  # a pipe has no width, but rich assumes one and would fold the columns
+        terminal = Console(width=140)
+    show.print_agreement(terminal, ratings, rows)
+    show.print_systems(terminal, ratings, systems)
     if out is not None:
-        from medassay.human.export import write_rows
+        from medassay.files import write_rows
 
         write_rows(show.agreement_records(rows), out)
         print(f"table written to {out}")
@@ -241,7 +230,8 @@ def export_command(
     ] = "texts",
 ) -> None:
     """Write the results; `texts` is a case file with human scores, ready for `medassay score`."""
-    from medassay.human.export import per_annotator, per_text, write_rows
+    from medassay.files import write_rows
+    from medassay.human.export import per_annotator, per_text
     from medassay.human.ratings import from_store
 
     _, store = _store(study)
@@ -265,9 +255,9 @@ def check_command(study: StudyFile) -> None:
     _, store = _store(study)
     problems = store.audit()
     for line in problems:
-        say(line)
+        console.say(line)
     print(f"{len(store.tasks())} tasks, {sum(1 for _ in store.history())} changes, {len(problems)} problems")
-    raise typer.Exit(STOPPED if problems else 0)
+    raise typer.Exit(console.STOPPED if problems else 0)
 
 
 @annotate_app.command("label-studio-write")
@@ -286,7 +276,8 @@ def label_studio_read(
     out: Out,
 ) -> None:
     """Read Label Studio's JSON export into a table of ratings, one row per text and annotator."""
-    from medassay.human.export import per_annotator, write_rows
+    from medassay.files import write_rows
+    from medassay.human.export import per_annotator
     from medassay.human.label_studio import read
 
     ratings = read(_study(study), export)
@@ -316,7 +307,7 @@ def inception_read(
     out: Annotated[Path, typer.Option(help="JSONL to write, as `medassay extract` does.")],
 ) -> None:
     """Read entities annotated in INCEpTION."""
-    from medassay.human.export import write_rows
+    from medassay.files import write_rows
     from medassay.human.inception import read
 
     records = read(export)

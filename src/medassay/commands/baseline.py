@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from medassay.console import MapOption, parse_mapping
+from medassay import console
 
 baseline_app = typer.Typer(
     name="baseline",
@@ -23,14 +23,14 @@ def lead3_command(
     out: Annotated[Path, typer.Option(help="File to write: .csv or .jsonl.")],
     sentences: Annotated[int, typer.Option(min=1, help="How many sentences.")] = 3,
     keep: Annotated[bool, typer.Option(help="Keep the other systems' rows, to compare with.")] = False,
-    map_: MapOption = "",
+    map_: console.Map = "",
 ) -> None:
     """The first three sentences of the source, as a system named lead3."""
     from medassay.cases import read_cases
+    from medassay.files import write_rows
     from medassay.human.baseline import lead_rows, read_sources
-    from medassay.human.export import write_rows
 
-    columns = parse_mapping(map_)
+    columns = console.parse_mapping(map_)
     system = f"lead{sentences}"
     rows = list(lead_rows(read_sources(cases, columns), cases, sentences, system))
     others = []

@@ -7,16 +7,16 @@ from typing import Annotated
 
 import typer
 
-from medassay.console import MetricsOption, SeedOption, SystemOption, parse_list
+from medassay import console
 
 
 def compare(
     scores: Annotated[Path, typer.Argument(help="Scores file with several systems.")],
-    by: SystemOption = "system",
+    by: console.System = "system",
     item: Annotated[str | None, typer.Option(help="Column that tells which rows belong together.")] = None,
-    metrics: MetricsOption = "",
+    metrics: console.Metrics = "",
     resamples: Annotated[int, typer.Option(help="Resamples and randomisations.")] = 10_000,
-    seed: SeedOption = 1,
+    seed: console.Seed = 1,
 ) -> None:
     """Which system is better, and is the difference more than chance?"""
     from rich.console import Console
@@ -25,6 +25,6 @@ def compare(
     from medassay.report import print_comparison
     from medassay.study import compare as compare_systems
 
-    wanted = parse_list(metrics) or None
+    wanted = console.parse_list(metrics) or None
     comparison = compare_systems(read_scores(scores), by, item, metrics=wanted, resamples=resamples, seed=seed)
     print_comparison(Console(), comparison)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from medassay.console import need_extra
+from medassay import console
 from medassay.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from medassay.cases import Case
-    from medassay.scores import Result
+    from medassay.result import Result
 
 REPORT = "pathology report"
 """The `kind` of the cases that HARE and the expert estimate are made for."""
@@ -41,7 +41,7 @@ def demo(
 
 def write_trust_example(folder: Path) -> Path:
     """Write the drawn pictures and the case file of the trust demonstration; returns the case file."""
-    need_extra("the trust demonstration", "slides", "PIL")
+    console.need_extra("the trust demonstration", "slides", "PIL")
     from PIL import Image
 
     from medassay.examples import TRUST_FILE, TRUST_PICTURES, example
@@ -75,29 +75,30 @@ def run_demo(out: Path) -> None:
             shutil.copyfile(example(name), out / name)
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from error
-    console = Console(highlight=False)
+    terminal = Console(highlight=False)
     cases = [case for name in FILES for case in load(name)]
     result = score_examples(cases)
     kinds = dict.fromkeys(str(case.extra["kind"]) for case in cases)
     for kind in kinds:
-        _print_kind(console, _of_kind(result, kind), kind)
+        _print_kind(terminal, _of_kind(result, kind), kind)
     scores, page = out / "scores.csv", out / "report.html"
     result.save(scores)
     result.report(page, title="medassay demo")
-    console.rule("[bold]alder against birch, all cases", align="left")
-    print_comparison(console, compare(read_scores(scores)))
-    console.print()
+    terminal.rule("[bold]alder against birch, all cases", align="left")
+    print_comparison(terminal, compare(read_scores(scores)))
+    terminal.print()
     for kind in kinds:
-        console.print(_preference(_of_kind(result, kind), kind), markup=False, soft_wrap=True)
+        terminal.print(_preference(_of_kind(result, kind), kind), markup=False, soft_wrap=True)
     for line in _closing(scores, page):
-        console.print(line, markup=False, soft_wrap=True)
+        terminal.print(line, markup=False, soft_wrap=True)
 
 
 def score_examples(cases: Sequence[Case]) -> Result:
     """The default metrics on every case; HARE and the expert estimate on the pathology reports only."""
     from medassay.api import score
     from medassay.metrics.registry import DEFAULT
-    from medassay.scores import Result, Score
+    from medassay.result import Result
+    from medassay.scores import Score
 
     reports = [i for i, case in enumerate(cases) if case.extra["kind"] == REPORT]
     read = score([cases[i] for i in reports], metrics=FOR_REPORTS)
@@ -112,7 +113,7 @@ def score_examples(cases: Sequence[Case]) -> Result:
 
 def _of_kind(result: Result, kind: str) -> Result:
     """The cases of one kind, with the metrics that were asked of them."""
-    from medassay.scores import Result
+    from medassay.result import Result
 
     keep = [i for i, case in enumerate(result.cases) if case.extra["kind"] == kind]
     metrics = [metric for metric in result.metrics if kind == REPORT or metric.name not in FOR_REPORTS]
@@ -123,13 +124,13 @@ def _of_kind(result: Result, kind: str) -> Result:
     )
 
 
-def _print_kind(console: Console, result: Result, kind: str) -> None:
+def _print_kind(terminal: Console, result: Result, kind: str) -> None:
     """The summary table of one kind of text, by system."""
     from medassay.report import print_summary
 
-    console.rule(f"[bold]{kind}s: {len({case.id for case in result.cases})} cases, two systems", align="left")
-    print_summary(console, result.summary("system"))
-    console.print()
+    terminal.rule(f"[bold]{kind}s: {len({case.id for case in result.cases})} cases, two systems", align="left")
+    print_summary(terminal, result.summary("system"))
+    terminal.print()
 
 
 def _preference(result: Result, kind: str) -> str:

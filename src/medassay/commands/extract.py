@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,44 +17,34 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from medassay.console import (
-    CasesArgument,
-    FormatOption,
-    MapOption,
-    ModelsOption,
-    StrictOption,
-    finish,
-    parse_mapping,
-    progress,
-    say,
-)
-from medassay.errors import InputError, MedassayError
+from medassay import console
+from medassay.errors import InputError
 
 if TYPE_CHECKING:
     from medassay.cases import Case, Row
-    from medassay.report.extract_page import Page
+    from medassay.report import ExtractPage
 
 _AT_ONCE = 64
 """Rows read together."""
 
 
 def extract(
-    cases: CasesArgument,
+    cases: console.Cases,
     column: Annotated[str, typer.Option(help="Column whose text is read.")] = "candidate",
     out: Annotated[Path | None, typer.Option(help="JSON lines to write; default: standard output.")] = None,
     html: Annotated[Path | None, typer.Option(help="Page that shows what was read (.html).")] = None,
-    map_: MapOption = "",
-    format: FormatOption = None,
-    models: ModelsOption = "embedded",
-    strict: StrictOption = False,
+    map_: console.Map = "",
+    format: console.Format = None,
+    models: console.Models = "embedded",
+    strict: console.Strict = False,
 ) -> None:
     """Entities, relations, assertions and concepts of every report, as JSON lines and as a page."""
-    job = Extraction(cases, column, parse_mapping(map_), format, out, html, models, strict)
+    job = Extraction(cases, column, console.parse_mapping(map_), format, out, html, models, strict)
     problems = job.run()
     for path, what in ((out, "extract"), (html, "page")):
         if path is not None:
-            say(f"{what} of {job.count:,} reports written to {path}")
-    finish(cases, problems)
+            console.say(f"{what} of {job.count:,} reports written to {path}")
+    console.finish(cases, problems)
 
 
 @dataclass
@@ -79,20 +68,31 @@ class Extraction:
 
     def run(self) -> Sequence[str]:
         """Read every row; gives the problems of rows that could not be read (the others are written)."""
-        from medassay.report.extract_page import Page
+        from medassay.files import write_text
+        from medassay.report import ExtractPage
 
-        self._check_writable()
-        page = Page() if self.page is not None else None
+        console.check_outputs(self.cases, self.out, self.page)
+        page = ExtractPage() if self.page is not None else None
         if self.out is None:
             self._write(self._records(iter(())), sys.stdout if page is None else None, page)
         else:
             self._write_file(self.out, page)
         if page is not None and self.page is not None:
-            _replace(self.page, page.html())
+            write_text(self.page, page.html(), errors="replace")
         return self.problems
 
-    def _write_file(self, out: Path, page: Page | None) -> None:
-        """The file appears under its name only when it is whole; what an interrupted run left is used first."""
+    def _write_file(self, out: Path, page: ExtractPage | None) -> None:
+        """Write the file, which appears under its name only when it is complete.
+
+        Records are collected in a file beside it that an interrupted run leaves behind: what is in it that still
+        fits is not read again.
+        """
+        from medassay.files import OutputFile, open_output, unwritable
+
+        if out.exists() and not out.is_file():  # a device or a pipe: nothing can be kept beside it
+            with open_output(out) as stream:
+                self._write(self._records(iter(())), stream, page)
+            return
         partial = out.with_name(f"{out.name}.{self._mark()}.partial")
         kept = partial.with_name(partial.name + ".kept")
         # A run stopped while it still took over leaves less than it found: the longer file counts.
@@ -101,14 +101,18 @@ class Extraction:
         try:
             with partial.open("w", encoding="utf-8", newline="\n") as stream:
                 self._write(self._records(_kept(kept)), stream, page)
+            target = OutputFile(out)
+            partial.replace(target.temporary)
+            target.commit()
+        except OSError as error:
+            raise unwritable(out, error) from error
         finally:
             if self.count == 0:
                 partial.unlink(missing_ok=True)
-        partial.replace(out)
         kept.unlink(missing_ok=True)
 
-    def _write(self, records: Iterator[dict[str, Any]], stream: IO[str] | None, page: Page | None) -> None:
-        for record in progress(records, "reading", "reports"):
+    def _write(self, records: Iterator[dict[str, Any]], stream: IO[str] | None, page: ExtractPage | None) -> None:
+        for record in console.progress(records, "reading", "reports"):
             self.count += 1
             if stream is not None:
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")
@@ -170,20 +174,6 @@ class Extraction:
         names = [load("ner", self.models).name, load("re", self.models).name, __version__]
         return hashlib.blake2b(json.dumps(names).encode(), digest_size=4).hexdigest()
 
-    def _check_writable(self) -> None:
-        for path in (self.out, self.page):
-            if path is None:
-                continue
-            folder = path.resolve().parent
-            if not folder.is_dir():
-                raise InputError(f"{path}: the folder {folder} does not exist; create it first")
-            if path.is_dir() or not os.access(folder, os.W_OK):
-                raise InputError(f"{path}: cannot be written; name a file in a folder of yours")
-            if path.exists() and Path(self.cases).exists() and path.samefile(self.cases):
-                raise InputError(f"{path}: is the case file itself; write to another file")
-        if self.out is not None and self.page is not None and self.out.resolve() == self.page.resolve():
-            raise InputError(f"{self.out}: lines and page cannot be one file; name two")
-
 
 def _identity(case: Case) -> dict[str, Any]:
     return {"id": case.id, **({"system": case.system} if case.system else {})}
@@ -206,14 +196,3 @@ def _kept(path: Path) -> Iterator[dict[str, Any]]:
             if not isinstance(record, dict) or not line.endswith("\n"):
                 return
             yield record
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file in one step."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(text, encoding="utf-8", errors="replace", newline="\n")
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise MedassayError(f"{path}: cannot be written ({error.strerror}); choose another --html") from error

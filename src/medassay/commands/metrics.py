@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from medassay.console import say
+from medassay import console
 from medassay.errors import MedassayError
 
 
@@ -25,5 +25,5 @@ def metrics(name: Annotated[str | None, typer.Argument(help="A metric, for its c
         try:
             listed.append((known, metric_class(known)))
         except MedassayError as error:  # a broken plug-in must not hide the others
-            say(str(error))
+            console.say(str(error))
     print_metric_list(Console(), listed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from medassay.console import STOPPED, say
+from medassay import console
 
 if TYPE_CHECKING:
     from medassay.models.inventory import Item
@@ -38,11 +38,11 @@ def check_command(folder: Folder = None) -> None:
     print_items(items)
     wrong = [item for item in items if item.state not in GOOD]
     for item in wrong:
-        say(f"{item.source}, {item.state}: {item.remedy}")
+        console.say(f"{item.source}, {item.state}: {item.remedy}")
     if wrong:
-        raise typer.Exit(STOPPED)
+        raise typer.Exit(console.STOPPED)
     counts = Counter(item.state for item in items)
-    say("nothing wrong: " + ", ".join(f"{count} {state}" for state, count in counts.items()))
+    console.say("nothing wrong: " + ", ".join(f"{count} {state}" for state, count in counts.items()))
 
 
 @models_app.command("fetch")

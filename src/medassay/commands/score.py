@@ -7,50 +7,30 @@ from typing import Annotated
 
 import typer
 
-from medassay.console import (
-    ByOption,
-    CasesArgument,
-    ClusterOption,
-    FormatOption,
-    MapOption,
-    MetricsOption,
-    ModelsOption,
-    NoStoreOption,
-    ReferencesOption,
-    ReportOption,
-    ResamplesOption,
-    ScoresOption,
-    SeedOption,
-    StoreOption,
-    StrictOption,
-    WorkersOption,
-    finish,
-    parse_mapping,
-    say_written,
-)
+from medassay import console
 
 
 def score(
-    cases: CasesArgument,
-    metrics: MetricsOption = "",
-    models: ModelsOption = "embedded",
-    out: ScoresOption = None,
-    report: ReportOption = None,
-    map_: MapOption = "",
-    format: FormatOption = None,
-    references: ReferencesOption = "best",
-    by: ByOption = None,
-    cluster: ClusterOption = "reference",
-    resamples: ResamplesOption = 1000,
-    seed: SeedOption = 1,
-    strict: StrictOption = False,
-    store: StoreOption = None,
-    no_store: NoStoreOption = False,
+    cases: console.Cases,
+    metrics: console.Metrics = "",
+    models: console.Models = "embedded",
+    out: console.Scores = None,
+    report: console.Report = None,
+    map_: console.Map = "",
+    format: console.Format = None,
+    references: console.References = "best",
+    by: console.By = None,
+    cluster: console.Cluster = "reference",
+    resamples: console.Resamples = 1000,
+    seed: console.Seed = 1,
+    strict: console.Strict = False,
+    store: console.Store = None,
+    no_store: console.NoStore = False,
     save_distribution: Annotated[
         Path | None, typer.Option(help="Store means and deviations (.json), for z(…,reference=FILE).")
     ] = None,
     engine: Annotated[str, typer.Option(help="local: this machine's cores; ray: a Ray cluster.")] = "local",
-    workers: WorkersOption = None,
+    workers: console.Workers = None,
     address: Annotated[str | None, typer.Option(help="The Ray cluster; default: one on this machine.")] = None,
 ) -> None:
     """Score a file of cases; print a summary, write scores and a report page."""
@@ -58,20 +38,20 @@ def score(
 
     from rich.console import Console
 
+    from medassay.api import FileRun
     from medassay.engine import load_engine
-    from medassay.engine.job import Job
     from medassay.engine.worker import RARELY
     from medassay.metrics.registry import DEFAULT, load_metrics
     from medassay.report import print_summary
 
     loaded = load_metrics(metrics or ",".join(DEFAULT), models=models, references=references)
-    job = Job(
-        cases=cases,
-        metrics=loaded,
-        columns=parse_mapping(map_),
+    job = FileRun(
+        cases,
+        loaded,
+        columns=console.parse_mapping(map_),
         format=format,
         out=out,
-        page=report,
+        report=report,
         by=by,
         cluster=cluster,
         resamples=resamples,
@@ -81,9 +61,10 @@ def score(
         keep=not no_store,
         distribution=save_distribution,
         engine=load_engine(engine, workers=workers, address=address),
+        progress=console.scoring_progress,
     )
     gc.set_threshold(*RARELY)
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)
-    say_written(scores=out, report=report, distribution=save_distribution)
-    finish(cases, outcome.problems)
+    console.say_written(scores=out, report=report, distribution=save_distribution)
+    console.finish(cases, outcome.problems, outcome.ended)

@@ -7,45 +7,34 @@ from typing import Annotated, Literal
 
 import typer
 
-from medassay.console import (
-    LOOPBACK,
-    HostOption,
-    MetricsOption,
-    ModelsOption,
-    PortOption,
-    ReferencesOption,
-    WorkersOption,
-    check_port,
-    need_extra,
-    say,
-)
+from medassay import console
 from medassay.errors import InputError
 
 KEY = "MEDASSAY_SERVE_KEY"
 
 
 def serve_scores(
-    metrics: MetricsOption = "",
-    models: ModelsOption = "embedded",
-    references: ReferencesOption = "best",
-    host: HostOption = "127.0.0.1",
-    port: PortOption = 8770,
-    workers: WorkersOption = None,
+    metrics: console.Metrics = "",
+    models: console.Models = "embedded",
+    references: console.References = "best",
+    host: console.Host = "127.0.0.1",
+    port: console.Port = 8770,
+    workers: console.Workers = None,
     room: Annotated[int, typer.Option(min=1, help="Cases that may wait; more are refused (429).")] = 8192,
     batch: Annotated[int, typer.Option(min=1, help="Cases scored together.")] = 256,
 ) -> None:
     """Serve scores over HTTP: metrics kept warm for rewards and dashboards."""
-    need_extra("the score server", "serve", "fastapi", "uvicorn")
+    console.need_extra("the score server", "serve", "fastapi", "uvicorn")
     key = os.environ.get(KEY) or None
-    if host not in LOOPBACK and key is None:
+    if host not in console.LOOPBACK and key is None:
         raise InputError(f"--host {host} can be reached by others: set {KEY} to a key that clients must show")
     from medassay.cores import cores, one_thread_for_blas
 
     one_thread_for_blas()
     from medassay.metrics.registry import DEFAULT
-    from medassay.scorer import Scorer
     from medassay.serving.app import create_app, serve
     from medassay.serving.limits import Limits
+    from medassay.serving.scorer import Scorer
 
     scorer = Scorer(
         metrics or ",".join(DEFAULT),
@@ -54,9 +43,9 @@ def serve_scores(
         workers=cores() if workers is None else workers,
     )
     scorer.warm()
-    if host not in LOOPBACK:
-        say("warning: texts and the key travel unencrypted; put a TLS proxy in front")
-    check_port(host, port)
+    if host not in console.LOOPBACK:
+        console.say("warning: texts and the key travel unencrypted; put a TLS proxy in front")
+    console.check_port(host, port)
     shown = f"[{host}]" if ":" in host else host
     print(f"Serving {', '.join(metric.name for metric in scorer.metrics)} on http://{shown}:{port}", flush=True)
     print(f"What can be asked: http://{shown}:{port}/docs. Stop with Ctrl+C.", flush=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from medassay.console import need_extra, say
+from medassay import console
 from medassay.errors import InputError
 
 
@@ -30,7 +30,7 @@ def train(
     ontologies: Annotated[str, typer.Option(help="kge: OBO files, comma-separated; default: our terminology.")] = "",
 ) -> None:
     """Train a model for one role on your own annotation; a part is held out and measured."""
-    need_extra("training", "train", "torch", "transformers", "onnx")
+    console.need_extra("training", "train", "torch", "transformers", "onnx")
     if preset == "paper" and (epochs is not None or seed != 0):
         raise InputError("--preset paper repeats published settings: leave out --epochs and --seed")
     if role == "kge":
@@ -45,4 +45,4 @@ def train(
         figures = train_role(role, data, base, out, preset, epochs, seed, general)
     for name, value in figures.items():
         print(f"{name:<24}{value:.4f}")
-    say(f"figures above are of the held-out part; model written to {out}")
+    console.say(f"figures above are of the held-out part; model written to {out}")

@@ -7,44 +7,23 @@ from typing import Annotated
 
 import typer
 
-from medassay.console import (
-    ByOption,
-    FormatOption,
-    HistoriesOption,
-    ImagesOption,
-    MapOption,
-    ModelsOption,
-    MppOption,
-    NoStoreOption,
-    PromptsOption,
-    ReportOption,
-    ResamplesOption,
-    ScoresOption,
-    SeedOption,
-    StoreOption,
-    StrictOption,
-    finish,
-    parse_mapping,
-    say,
-    say_warnings,
-    say_written,
-)
+from medassay import console
 
 
 def trust(
     cases: Annotated[
         str, typer.Argument(help="Case file (.csv, .tsv, .jsonl, .parquet, -), or a folder of images and reports.")
     ],
-    images: ImagesOption = None,
-    out: ScoresOption = None,
-    report: ReportOption = None,
+    images: console.Images = None,
+    out: console.Scores = None,
+    report: console.Report = None,
     evidence: Annotated[Path | None, typer.Option(help="What every number rests on, as JSON lines.")] = None,
     weights: Annotated[str | None, typer.Option(help="Of grounding, logic, stability: 0.4,0.3,0.3.")] = None,
     policy: Annotated[Path | None, typer.Option(help="Weights and thresholds by trust-study calibrate.")] = None,
-    mpp: MppOption = None,
+    mpp: console.Mpp = None,
     budget: Annotated[int | None, typer.Option(help="Patches of a slide that are looked at, at most.")] = None,
     distance: Annotated[str, typer.Option(help="Distance between reports for stability: hare or encoder.")] = "hare",
-    models: ModelsOption = "embedded",
+    models: console.Models = "embedded",
     subject_url: Annotated[str | None, typer.Option(help="Vision endpoint that writes the reports.")] = None,
     subject_model: Annotated[str | None, typer.Option(help="Its model.")] = None,
     subject_command: Annotated[
@@ -54,23 +33,23 @@ def trust(
     subject_calls: Annotated[int, typer.Option(help="Calls of the endpoint, at most.")] = 10_000,
     concurrency: Annotated[int, typer.Option(help="Cases whose reports are written side by side.")] = 2,
     stained: Annotated[Path | None, typer.Option(help="Folder for the perturbed images; default: beside OUT.")] = None,
-    prompts: PromptsOption = "subject-1",
-    histories: HistoriesOption = "histories-1",
-    map_: MapOption = "",
-    format: FormatOption = None,
-    by: ByOption = None,
-    resamples: ResamplesOption = 1000,
-    seed: SeedOption = 1,
-    strict: StrictOption = False,
-    store: StoreOption = None,
-    no_store: NoStoreOption = False,
+    prompts: console.Prompts = "subject-1",
+    histories: console.Histories = "histories-1",
+    map_: console.Map = "",
+    format: console.Format = None,
+    by: console.By = None,
+    resamples: console.Resamples = 1000,
+    seed: console.Seed = 1,
+    strict: console.Strict = False,
+    store: console.Store = None,
+    no_store: console.NoStore = False,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0: all in one, whose models use every core.")] = 0,
 ) -> None:
     """May these reports go out? Grounding in the image, logic, stability, trust and a route; no reference needed."""
     from rich.console import Console
 
+    from medassay.api import TrustRun
     from medassay.engine.local import Local
-    from medassay.engine.trust import TrustJob
     from medassay.metrics.subject import make_subject, read_prompts
     from medassay.metrics.trust import load_trust
     from medassay.report import print_routes, print_summary
@@ -78,13 +57,13 @@ def trust(
     made = load_trust(weights, policy, models, mpp=mpp, budget=budget, distance=distance, seed=seed)
     limits = {"timeout": subject_timeout, "concurrency": concurrency, "calls": subject_calls}
     subject = make_subject(subject_url, subject_model, subject_command, limits)
-    job = TrustJob(
-        cases=cases,
-        metrics=[*made.members, made],
-        columns=parse_mapping(map_),
+    job = TrustRun(
+        cases,
+        made,
+        columns=console.parse_mapping(map_),
         format=format,
         out=out,
-        page=report,
+        report=report,
         by=by,
         resamples=resamples,
         seed=seed,
@@ -95,17 +74,17 @@ def trust(
         evidence=evidence,
         mpp=mpp,
         subject=subject,
-        batch=4 * subject.side_by_side if subject is not None else None,
         prompts=read_prompts(prompts),
         histories=histories,
         stained=stained,
         engine=Local(workers),
+        progress=console.scoring_progress,
     )
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)
-    print_routes(Console(), job.routes, made.policy)
-    say_written(scores=out, report=report, evidence=evidence)
+    print_routes(Console(), outcome.routes, made.policy)
+    console.say_written(scores=out, report=report, evidence=evidence)
     if job.generated is not None:
-        say(f"reports: {job.generated[0]:,} written by the subject, {job.generated[1]:,} kept from before")
-    say_warnings([f"warning: {cases}, {warning}" for warning in job.warnings])
-    finish(cases, outcome.problems)
+        console.say(f"reports: {job.generated[0]:,} written by the subject, {job.generated[1]:,} kept from before")
+    console.say_warnings([f"warning: {cases}, {warning}" for warning in job.warnings])
+    console.finish(cases, outcome.problems, outcome.ended)

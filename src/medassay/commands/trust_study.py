@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from medassay.commands.tables import write_rows
+from medassay import console
 from medassay.commands.variants import score_groups, values_of
-from medassay.console import (
-    FormatOption,
-    ImagesOption,
-    MapOption,
-    ModelsOption,
-    MppOption,
-    ReportOption,
-    ResamplesOption,
-    SeedOption,
-    TableOption,
-    check_outputs,
-    finish,
-    parse_mapping,
-    say,
-)
 from medassay.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,19 +39,20 @@ def calibrate(
     confidence: Annotated[float, typer.Option(help="Confidence of both bounds.")] = 0.95,
     weights: Annotated[str | None, typer.Option(help="Fixed weights, 0.4,0.3,0.3; default: grid search.")] = None,
     cluster: Cluster = "id",
-    report: ReportOption = None,
-    resamples: ResamplesOption = 1000,
-    seed: SeedOption = 1,
+    report: console.Report = None,
+    resamples: console.Resamples = 1000,
+    seed: console.Seed = 1,
 ) -> None:
     """Set weights and thresholds from labelled reports, to a chosen risk, and write them down as a policy."""
     import numpy as np
     from rich.console import Console
 
+    from medassay.files import write_text
     from medassay.metrics.policy import DIMENSIONS, parse_weights
     from medassay.report import fit_sections, print_fit, write_study
     from medassay.study import Labelled, fit
 
-    check_outputs(scores[0], report)
+    console.check_outputs(scores[0], report)
     trust_scores, people = _labelled(scores, human, cluster)
     bad = np.where(np.isfinite(people), (people < good_at).astype(float), np.nan)
     given = parse_weights(weights) if weights else None
@@ -82,41 +68,38 @@ def calibrate(
         seed=seed,
     )
     print_fit(Console(), fitted)
-    try:
-        out.write_text(fitted.policy.to_json(), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from error
-    say(f"policy written to {out}; use it with medassay trust … --policy {out}")
+    write_text(out, fitted.policy.to_json())
+    console.say(f"policy written to {out}; use it with medassay trust … --policy {out}")
     if report is not None:
         write_study(report, "Trust policy", [f"{len(trust_scores):,} reports"], fit_sections(fitted))
-        say(f"report written to {report}")
+        console.say(f"report written to {report}")
 
 
 @trust_study_app.command()
 def sensitivity(
     cases: Annotated[Path, typer.Argument(help="Case file of good reports (controls), or of references and changes.")],
-    images: ImagesOption = None,
+    images: console.Images = None,
     metrics: Annotated[
         str, typer.Option(help="What is set beside grounding and logic.")
     ] = "rougeL,bleu,bertscore,hare",
     limit: Annotated[int, typer.Option(help="Reports taken, from the start; 0 for all.")] = 0,
-    out: TableOption = None,
-    report: ReportOption = None,
-    models: ModelsOption = "embedded",
-    mpp: MppOption = None,
-    map_: MapOption = "",
-    format: FormatOption = None,
-    resamples: ResamplesOption = 1000,
-    seed: SeedOption = 1,
+    out: console.Table = None,
+    report: console.Report = None,
+    models: console.Models = "embedded",
+    mpp: console.Mpp = None,
+    map_: console.Map = "",
+    format: console.Format = None,
+    resamples: console.Resamples = 1000,
+    seed: console.Seed = 1,
 ) -> None:
     """Control, visual hallucination, logic error: what does each cost, beside ROUGE, BLEU, BERTScore, HARE?"""
     from medassay.metrics.registry import load_metrics
     from medassay.study import sensitivity as sensitivity_table
 
-    check_outputs(cases, report, table=out)
+    console.check_outputs(cases, report, table=out)
     loaded = load_metrics(f"grounding,logic,{metrics}".rstrip(","), models=models, mpp=mpp, seed=seed)
-    varied, problems, notes = _vary(cases, images, parse_mapping(map_), format, limit, seed)
-    scores = score_groups([[case for _, case in report] for report in varied], loaded)
+    varied, problems, notes = _vary(cases, images, console.parse_mapping(map_), format, limit, seed)
+    scores, failures = score_groups([[case for _, case in report] for report in varied], loaded)
     table = sensitivity_table(
         [[kind for kind, _ in report] for report in varied],
         values_of(scores),
@@ -125,7 +108,8 @@ def sensitivity(
         seed=seed,
         notes=notes,
     )
-    _write(table, out, report, f"{len(varied):,} reports", problems, str(cases))
+    problems = [*problems, *failures.problems()]
+    _write(table, out, report, f"{len(varied):,} reports", problems, str(cases), failures.ended)
 
 
 def _vary(
@@ -154,31 +138,30 @@ def _vary(
 @trust_study_app.command()
 def repeat(
     cases: Annotated[Path, typer.Argument(help="Case file.")],
-    images: ImagesOption = None,
+    images: console.Images = None,
     runs: Annotated[int, typer.Option(help="How often everything is scored.")] = 5,
     limit: Annotated[int, typer.Option(help="Cases taken, from the start; 0 for all.")] = 0,
-    out: TableOption = None,
-    report: ReportOption = None,
-    models: ModelsOption = "embedded",
-    mpp: MppOption = None,
-    map_: MapOption = "",
-    format: FormatOption = None,
-    seed: SeedOption = 1,
+    out: console.Table = None,
+    report: console.Report = None,
+    models: console.Models = "embedded",
+    mpp: console.Mpp = None,
+    map_: console.Map = "",
+    format: console.Format = None,
+    seed: console.Seed = 1,
 ) -> None:
     """Is it deterministic? The same cases several times, models loaded anew, in another order."""
     from medassay.metrics.trust import load_trust
-    from medassay.models.loading import _load, model_set
+    from medassay.models import unload
     from medassay.study import repeat_runs
 
-    check_outputs(cases, report, table=out)
+    console.check_outputs(cases, report, table=out)
     if runs < 2:
         raise InputError(f"--runs {runs}: one run shows no variance; ask for two or more")
-    chosen, problems = _read(cases, images, parse_mapping(map_), format, limit)
+    chosen, problems = _read(cases, images, console.parse_mapping(map_), format, limit)
 
     def load() -> list[Metric]:
         # A cache would make the second run a copy of the first.
-        _load.cache_clear()
-        model_set.cache_clear()
+        unload()
         whole = load_trust(models=models, mpp=mpp, seed=seed)
         return [*whole.members, whole]
 
@@ -202,12 +185,12 @@ def score_runs(
     reasons: dict[str, list[list[str | None]]] = {}
     for k in range(runs):
         order = np.random.default_rng([seed, k]).permutation(len(cases)) if k else np.arange(len(cases))
-        result = score_cases([cases[i] for i in order], load())
+        columns = score_cases([cases[i] for i in order], load())
         back = np.argsort(order).tolist()
-        for name, shuffled in result.scores.items():
+        for name, shuffled in columns.items():
             scores = [shuffled[i] for i in back]
             values.setdefault(name, []).append(np.array([np.nan if s.value is None else s.value for s in scores]))
-            reasons.setdefault(name, []).append([s.unscored for s in scores])
+            reasons.setdefault(name, []).append([s.unscored or s.failed for s in scores])
     return values, reasons
 
 
@@ -217,16 +200,16 @@ def ablation(
     human: Human,
     weights: Annotated[str, typer.Option(help="Of grounding, logic, stability.")] = "0.4,0.3,0.3",
     cluster: Cluster = "id",
-    out: TableOption = None,
-    report: ReportOption = None,
-    resamples: ResamplesOption = 1000,
-    seed: SeedOption = 1,
+    out: console.Table = None,
+    report: console.Report = None,
+    resamples: console.Resamples = 1000,
+    seed: console.Seed = 1,
 ) -> None:
     """What does each dimension add to the agreement with people?"""
     from medassay.metrics.policy import DIMENSIONS, parse_weights
     from medassay.study import ablation as ablation_table
 
-    check_outputs(scores[0], report, table=out)
+    console.check_outputs(scores[0], report, table=out)
     trust_scores, people = _labelled(scores, human, cluster)
     given = parse_weights(weights)
     table = ablation_table(trust_scores, people, [given[name] for name in DIMENSIONS], resamples=resamples, seed=seed)
@@ -240,15 +223,15 @@ def benchmark(
     dataset: Annotated[str, typer.Option(help="Column of the data sets; without it each file is one.")] = "dataset",
     level: Annotated[str, typer.Option(help="Column that says patch or slide.")] = "level",
     cluster: Cluster = "id",
-    out: TableOption = None,
-    report: ReportOption = None,
-    resamples: ResamplesOption = 1000,
-    seed: SeedOption = 1,
+    out: console.Table = None,
+    report: console.Report = None,
+    resamples: console.Resamples = 1000,
+    seed: console.Seed = 1,
 ) -> None:
     """Model × data set at patch and slide level: each dimension and trust, with intervals."""
     from medassay.study import benchmark as benchmark_table
 
-    check_outputs(scores[0], report, table=out)
+    console.check_outputs(scores[0], report, table=out)
     trust_scores = _gathered(scores, by, dataset, level, cluster)
     _write(benchmark_table(trust_scores, resamples=resamples, seed=seed), out, report, f"{len(trust_scores):,} rows")
 
@@ -261,15 +244,15 @@ def gap(
     by: Annotated[str, typer.Option(help="Column of the models.")] = "system",
     dataset: Annotated[str, typer.Option(help="Column of the data sets; without it each file is one.")] = "dataset",
     cluster: Cluster = "id",
-    out: TableOption = None,
-    report: ReportOption = None,
-    resamples: ResamplesOption = 1000,
-    seed: SeedOption = 1,
+    out: console.Table = None,
+    report: console.Report = None,
+    resamples: console.Resamples = 1000,
+    seed: console.Seed = 1,
 ) -> None:
     """Public minus private: how much of a model's trust stays at home?"""
     from medassay.study import gap as gap_table
 
-    check_outputs(scores[0], report, table=out)
+    console.check_outputs(scores[0], report, table=out)
     trust_scores = _gathered(scores, by, dataset, "level", cluster)
     _write(
         gap_table(trust_scores, public, private, resamples=resamples, seed=seed),
@@ -303,15 +286,14 @@ def _read(
     path: Path, images: Path | None, columns: dict[str, str], format: str | None, limit: int
 ) -> tuple[list[Case], list[str]]:
     """Cases with their images looked up, and the rows that had problems."""
-    from medassay.engine.trust import TrustJob, troubles
+    from medassay.engine.trust import TrustSource, troubles
 
-    job = TrustJob(cases=str(path), metrics=(), columns=columns, format=format, images=images)
     cases, problems = [], []
-    for row in job._rows(str(path), format):
+    for row in TrustSource(str(path), columns, format, images=images)():
         if row.case is None:
             problems.append(f"row {row.number}: {row.problem}")
         elif row.case.has("candidate"):
-            problems += [f"row {row.number}: {trouble}" for trouble in troubles(row.case)]
+            problems += [f"row {row.number}: {trouble}" for trouble in troubles(row.case, {})]
             cases.append(row.case)
         if limit and len(cases) == limit:
             break
@@ -321,17 +303,24 @@ def _read(
 
 
 def _write(
-    table: Table, out: Path | None, report: Path | None, fact: str, problems: Sequence[str] = (), name: str = ""
+    table: Table,
+    out: Path | None,
+    report: Path | None,
+    fact: str,
+    problems: Sequence[str] = (),
+    name: str = "",
+    ended: Collection[str] = (),
 ) -> None:
     from rich.console import Console
 
+    from medassay.files import write_rows
     from medassay.report import print_study, study_section, write_study
 
     print_study(Console(), table)
     if out is not None:
         write_rows(table.flat(), out)
-        say(f"table written to {out}")
+        console.say(f"table written to {out}")
     if report is not None:
         write_study(report, table.title, [fact], [study_section(table)])
-        say(f"report written to {report}")
-    finish(name, problems)
+        console.say(f"report written to {report}")
+    console.finish(name, problems, ended)

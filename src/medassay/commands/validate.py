@@ -11,21 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from medassay.commands.tables import write_rows
-from medassay.console import (
-    ClusterOption,
-    FormatOption,
-    MapOption,
-    ModelsOption,
-    ReportOption,
-    SeedOption,
-    SystemOption,
-    check_outputs,
-    finish,
-    parse_list,
-    parse_mapping,
-    say,
-)
+from medassay import console
 from medassay.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,36 +34,37 @@ def validate(
     aggregate: Annotated[str, typer.Option(help="Columns of factual F1, hallucination, omission; else by name.")] = "",
     coefficient: Annotated[str, typer.Option(help="pearson or spearman, for tests and heat map.")] = "pearson",
     item: Annotated[str | None, typer.Option(help="Column whose rows are one item; default: id or reference.")] = None,
-    by: SystemOption = "system",
-    cluster: ClusterOption = "reference",
+    by: console.System = "system",
+    cluster: console.Cluster = "reference",
     out: Annotated[Path | None, typer.Option(help="All figures as .csv or .jsonl.")] = None,
-    report: ReportOption = None,
-    models: ModelsOption = "embedded",
-    map_: MapOption = "",
-    format: FormatOption = None,
+    report: console.Report = None,
+    models: console.Models = "embedded",
+    map_: console.Map = "",
+    format: console.Format = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples and permutations.")] = 1000,
-    seed: SeedOption = 1,
+    seed: console.Seed = 1,
 ) -> None:
     """Do the metrics agree with people? Correlations, intervals, and which metric agrees better."""
     from rich.console import Console
 
+    from medassay.files import write_rows
     from medassay.report import print_validation, validation_sections, write_study
     from medassay.study import validate as correlate
 
-    check_outputs(scores, report, table=out)
+    console.check_outputs(scores, report, table=out)
     table, chosen, problems = _scored(scores, metrics, models, map_, format)
     study = correlate(
         table,
-        parse_list(human),
+        console.parse_list(human),
         metrics=chosen,
         above=above,
-        lower=parse_list(lower),
-        higher=parse_list(higher),
+        lower=console.parse_list(lower),
+        higher=console.parse_list(higher),
         scale=_ends(scale),
         item=item,
         by=by,
         cluster=cluster,
-        aggregate=parse_list(aggregate) or None,
+        aggregate=console.parse_list(aggregate) or None,
         coefficient=coefficient,
         resamples=resamples,
         seed=seed,
@@ -85,12 +72,12 @@ def validate(
     print_validation(Console(), study)
     if out is not None:
         write_rows(figure_rows(study), out)
-        say(f"figures written to {out}")
+        console.say(f"figures written to {out}")
     if report is not None:
         facts = [f"{len(table):,} cases", f"metrics: {len(study.metrics)}", f"human columns: {len(study.humans)}"]
         write_study(report, "Agreement with people", facts, validation_sections(study))
-        say(f"report written to {report}")
-    finish(scores, problems)
+        console.say(f"report written to {report}")
+    console.finish(scores, problems)
 
 
 def _scored(
@@ -98,25 +85,25 @@ def _scored(
 ) -> tuple[ScoreTable, list[str] | None, Sequence[str]]:
     """The scores, the columns asked for, and problems: from a scores file, or by scoring a case file."""
     from medassay.engine.score_table import read_scores
-    from medassay.metrics.registry import _as_part, load_metrics, names, split
+    from medassay.metrics.registry import as_part, load_metrics, names, split
     from medassay.records import read_records
 
-    mapping = parse_mapping(columns)
+    mapping = console.parse_mapping(columns)
     first = next((record for _, record in read_records(path, format=format) if not isinstance(record, str)), {})
     if mapping.get("candidate", "candidate") not in first:
         table = read_scores(path, format=format)
         wanted = []
         for name in split(metrics):
-            whole, part = _as_part(name) if name not in table.columns and name not in names() else (None, "")
+            whole, part = as_part(name) if name not in table.columns and name not in names() else (None, "")
             wanted.append(f"{whole}.{part}" if whole else name)
         return table, wanted or None, ()
-    from medassay.engine.job import Job
+    from medassay.api import FileRun
     from medassay.metrics.registry import DEFAULT
 
     loaded = load_metrics(metrics or ",".join(DEFAULT), models=models)
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "scores.jsonl"
-        job = Job(cases=str(path), metrics=loaded, columns=mapping, format=format, out=kept, resamples=0, keep=False)
+        job = FileRun(str(path), loaded, columns=mapping, format=format, out=kept, resamples=0, keep=False)
         problems = job.run().problems
         return replace(read_scores(kept), name=str(path)), [metric.name for metric in loaded], problems
 

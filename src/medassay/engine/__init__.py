@@ -11,15 +11,15 @@ ENGINES = ("local", "ray")
 
 
 def load_engine(name: str, *, workers: int | None = None, address: str | None = None) -> Engine:
-    """The engine of that name. workers: processes (None: one a core); address: of a Ray cluster."""
+    """The engine of that name. workers: processes (None: one per core); address: of a Ray cluster."""
     from medassay.errors import MedassayError, UnknownName, nearest
 
     if name not in ENGINES:
         raise UnknownName(f"no engine '{name}'{nearest(name, ENGINES) or '.'} Engines: {', '.join(ENGINES)}")
     if name == "ray":
-        from medassay.engine.cluster import Cluster
+        from medassay.engine.ray import Ray
 
-        return Cluster(workers, address)
+        return Ray(workers, address)
     if address is not None:
         raise MedassayError(f"--address {address} names a Ray cluster: add --engine ray, or leave it out")
     from medassay.engine.local import Local

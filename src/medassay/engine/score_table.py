@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from medassay.errors import InputError, MedassayError, UnknownName, nearest
+from medassay.files import guard
 from medassay.metrics.base import Metric
 from medassay.metrics.registry import metric_class, names
 from medassay.metrics.trust import LABELS
-from medassay.outputs import guard
 from medassay.records import read_records
 
 Floats = npt.NDArray[np.float64]

@@ -1,35 +1,44 @@
 """A stream of rows cut into slices, each measured once, put together again in order.
 
-With a store, a content that occurs again is not measured again: not when it is in the store, and not while an
-earlier slice that holds it is still being measured. Who measures what depends on the order of the rows alone,
-never on time, so a resumed run cuts the same slices as a whole one.
+This is the one path from cases to scores: the command line, the Python interface, the warm scorer, the server and
+the workers of a cluster differ in the pool that measures the slices and in the store behind it. A content that
+occurs again is not measured again: not when it is in the store, and not while an earlier slice that holds it is
+still being measured. Who measures what depends on the order of the rows alone, never on time, so a resumed run cuts
+the same slices as a whole one.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from medassay.cases import Case, Row
-from medassay.engine.base import DIED, Scored, chunks, leaves
+from medassay.engine.base import Batches, Scored, Source, chunks
+from medassay.engine.placement import batch_size, checkpoint_every
 from medassay.engine.store import Store, keys_of
-from medassay.metrics.base import Metric
+from medassay.metrics.base import Metric, SetMetric, depends_on_set, members_of
+from medassay.metrics.scoring import composed, leaves
 from medassay.scores import Score
 
 
 @dataclass(frozen=True, slots=True)
+class Unit:
+    """Some cases for one metric, and whether evidence is wanted."""
+
+    metric: Metric
+    cases: Sequence[Case]
+    evidence: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
-    """The scores of a slice, and the same as JSON where they are to be kept."""
+    """The scores of a unit, and the same as JSON where they are to be kept."""
 
     scores: list[Score]
     texts: list[str] | None
-
-
-Unit = tuple[Metric, Sequence[Case]]
-"""Some cases for one metric."""
 
 
 class Pool(Protocol):
@@ -43,106 +52,150 @@ class Pool(Protocol):
 
 @dataclass(eq=False)
 class _Slice:
-    """Some cases for one metric, under way."""
+    """A unit under way. scores: None until it has been measured, and kept where there is a store."""
 
-    metric: Metric
-    cases: Sequence[Case]
+    unit: Unit
     keys: list[bytes]
     measured: list[Score] | None = None
     scores: list[Score] | None = None
-    """None until it has been measured, and kept where there is a store."""
 
 
-Place = tuple[_Slice, int]
-Column = list[Score | Place] | _Slice
-"""Each case's score, or the place where it will stand; or the one slice whose cases are exactly the column's."""
+Entry = tuple[_Slice, int]
+Column = list[Score | Entry] | _Slice
+"""Each case's score, or the slice and the index at which it will stand; or the one slice that is the whole column."""
 
 
 @dataclass
 class _Batch:
-    """Rows under way: for each metric that is measured, each case's score or the place where it will stand."""
+    """Rows under way, and the column of each metric that is measured."""
 
     rows: list[Row]
+    evidence: bool
     columns: dict[int, Column] = field(default_factory=dict)
 
 
 class Slices:
-    """One run over a stream of rows."""
+    """One run over a stream of rows.
 
-    def __init__(self, pool: Pool, store: Store | None) -> None:
+    pool: measures. store: keeps scores for the next run; without one, equal cases are still measured once as long
+    as the first of them is under way. broken: by id, the failure of metrics that could not be surveyed; every case
+    fails with it.
+    """
+
+    def __init__(self, pool: Pool, store: Store | None, broken: Mapping[int, Score] | None = None) -> None:
         self.pool = pool
         self.store = store
         self.open: dict[Future[Measured], _Slice] = {}
         self.keeping: dict[Future[None], list[_Slice]] = {}
-        self.under_way: dict[bytes, Place] = {}
+        self.under_way: dict[bytes, Entry] = {}
+        self.sizes: dict[int, int] = {}
+        self.broken = dict(broken or {})
 
-    def run(self, rows: Iterable[Row], metrics: Sequence[Metric], size: int) -> Iterator[list[Scored]]:
-        """All rows with their scores, `size` at a time, in order."""
+    def survey_ensembles(self, source: Source, metrics: Sequence[Metric]) -> None:
+        """Let ensembles over the set see it, members before what is made of them."""
+        for metric in metrics:
+            members = members_of(metric)
+            if not members or not depends_on_set(metric):
+                continue
+            self.survey_ensembles(source, members)
+            if not isinstance(metric, SetMetric) or not metric.over_set:
+                continue
+            if self.store is not None and self.pool.ahead:
+                # Members are measured side by side first, and found in the store by the survey.
+                for _ in self.run(source(), members, batch_size(members)):
+                    pass
+            try:
+                metric.survey(Batches(source), self.scores)
+            except (Exception, SystemExit) as error:
+                self.broken[id(metric)] = Score.failure(error)
+
+    def run(
+        self, rows: Iterable[Row], metrics: Sequence[Metric], size: int, evidence: float = 0
+    ) -> Iterator[list[Scored]]:
+        """All rows with their scores, `size` at a time, in order; the first `evidence` rows with evidence."""
         planned: deque[_Batch] = deque()
+        seen = 0
         for chunk in chunks(rows, size):
-            planned.append(self._plan(chunk, metrics))
+            planned.append(self._plan(chunk, metrics, seen < evidence))
+            seen += len(chunk)
             if len(planned) > self.pool.ahead:
                 yield self._finish(planned.popleft(), metrics)
         while planned:
             yield self._finish(planned.popleft(), metrics)
 
-    def scores(self, metric: Metric, cases: Sequence[Case]) -> list[Score]:
+    def scores(self, metric: Metric, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         """One metric's scores of cases at hand."""
-        return self.columns([metric], cases)[metric.name]
+        return self._scores(metric, self._plan([Row(case.row, case) for case in cases], [metric], evidence))
 
-    def columns(self, metrics: Sequence[Metric], cases: Sequence[Case]) -> dict[str, list[Score]]:
-        """Several metrics' scores of cases at hand; a member that is also asked for alone is measured once."""
-        batch = self._plan([Row(case.row, case) for case in cases], metrics)
-        return {metric.name: self._scores(metric, batch) for metric in metrics}
-
-    def _plan(self, rows: list[Row], metrics: Sequence[Metric]) -> _Batch:
-        batch = _Batch(rows)
+    def _plan(self, rows: list[Row], metrics: Sequence[Metric], evidence: bool) -> _Batch:
+        batch = _Batch(rows, evidence)
         cases = [row.case for row in rows if row.case is not None]
         digests: dict[frozenset[str], list[bytes]] = {}
         groups: list[list[_Slice]] = []
         for leaf in leaves(metrics):
-            batch.columns[id(leaf)] = self._column(leaf, cases, digests, groups)
+            if id(leaf) not in self.broken:
+                batch.columns[id(leaf)] = self._column(leaf, cases, evidence, digests, groups)
         for group in groups:
-            futures = self.pool.submit([(one.metric, one.cases) for one in group], texts=self.store is not None)
-            for one, future in zip(group, futures):
-                one.cases = ()
-                self.open[future] = one
-        self._settle(block=False)
+            futures = self.pool.submit([made.unit for made in group], texts=self.store is not None)
+            for made, future in zip(group, futures):
+                self.open[future] = made
+        self._collect(block=False)
         return batch
 
     def _column(
         self,
         metric: Metric,
         cases: Sequence[Case],
+        evidence: bool,
         digests: dict[frozenset[str], list[bytes]],
         groups: list[list[_Slice]],
     ) -> Column:
         """Where each case's score stands or will stand; slices that are to be measured for it join the groups."""
-        if self.store is None:
-            return [place for place, _ in _cut(metric, cases, [], groups)]
-        keys = keys_of(metric, cases, digests)
-        found = self.store.find(keys)
-        mine = {key: i for i, key in reversed(list(enumerate(keys))) if key not in found and key not in self.under_way}
-        firsts = sorted(mine.values())
-        places = _cut(metric, [cases[i] for i in firsts], [keys[i] for i in firsts], groups)
-        self.under_way.update((key, place) for place, key in places)
-        if len(firsts) == len(cases) and places and places[0][0][0] is places[-1][0][0]:
-            return places[0][0][0]
-        return [Score.from_json(found[key]) if key in found else self.under_way[key] for key in keys]
+        keys = keys_of(metric, cases, evidence, digests, shared=self.store is not None)
+        kept = self.store.find(keys) if self.store is not None else {}
+        new = {key: i for i, key in reversed(list(enumerate(keys))) if key not in kept and key not in self.under_way}
+        first = sorted(new.values())
+        entries = self._cut(metric, [cases[i] for i in first], [keys[i] for i in first], evidence, groups)
+        self.under_way.update(entries)
+        made = {entry[0] for entry in entries.values()}
+        if len(first) == len(cases) and len(made) == 1:
+            return made.pop()
+        return [Score.from_json(kept[key]) if key in kept else self.under_way[key] for key in keys]
 
-    def _settle(self, *, block: bool) -> None:
+    def _cut(
+        self,
+        metric: Metric,
+        cases: Sequence[Case],
+        keys: Sequence[bytes],
+        evidence: bool,
+        groups: list[list[_Slice]],
+    ) -> dict[bytes, Entry]:
+        """Slices of a metric's cases, the k-th into the k-th group; and by key where each case stands in them."""
+        if id(metric) not in self.sizes:
+            self.sizes[id(metric)] = checkpoint_every(metric)
+        size = self.sizes[id(metric)]
+        entries: dict[bytes, Entry] = {}
+        for k, start in enumerate(range(0, len(cases), size)):
+            made = _Slice(Unit(metric, cases[start : start + size], evidence), list(keys[start : start + size]))
+            if k == len(groups):
+                groups.append([])
+            groups[k].append(made)
+            entries.update((key, (made, i)) for i, key in enumerate(made.keys))
+        return entries
+
+    def _collect(self, *, block: bool) -> None:
         """Have kept what has been measured since the last look; release what has been kept."""
         if block:
             waiting: list[Future[Any]] = [*self.open, *self.keeping]
             wait(waiting, return_when=FIRST_COMPLETED)
         done = {future: self.open.pop(future) for future in list(self.open) if future.done()}
         rows: list[tuple[bytes, str]] = []
-        for future, one in done.items():
+        for future, made in done.items():
             measured = future.result()
-            one.measured = measured.scores
+            made.measured = measured.scores
             if measured.texts is not None:
-                each = zip(one.keys, measured.texts, measured.scores)
-                rows += [(key, text) for key, text, score in each if _lasting(one.metric, score)]
+                each = zip(made.keys, measured.texts, measured.scores)
+                rows += [(key, text) for key, text, score in each if score.failed is None]
         if self.store is not None and rows and self.pool.ahead:
             self.keeping[self.store.keep_soon(rows)] = list(done.values())
         else:
@@ -155,9 +208,9 @@ class Slices:
 
     def _release(self, slices: Iterable[_Slice]) -> None:
         """From here on the store knows them; whoever waits has their scores."""
-        for one in slices:
-            one.scores = one.measured
-            for key in one.keys:
+        for made in slices:
+            made.scores = made.measured
+            for key in made.keys:
                 self.under_way.pop(key, None)
 
     def _finish(self, batch: _Batch, metrics: Sequence[Metric]) -> list[Scored]:
@@ -168,34 +221,19 @@ class Slices:
         ]
 
     def _scores(self, metric: Metric, batch: _Batch) -> list[Score]:
-        if metric.members:
-            return metric.compose([self._scores(member, batch) for member in metric.members])
-        column = batch.columns[id(metric)]
+        return composed(metric, lambda one: self._measured(one, batch), batch.evidence)
+
+    def _measured(self, metric: Metric, batch: _Batch) -> list[Score] | None:
+        if id(metric) in self.broken:
+            return [self.broken[id(metric)] for row in batch.rows if row.case is not None]
+        column = batch.columns.get(id(metric))
+        if column is None:
+            return None
         if isinstance(column, _Slice):
             return self._awaited(column)
         return [one if isinstance(one, Score) else self._awaited(one[0])[one[1]] for one in column]
 
     def _awaited(self, made: _Slice) -> list[Score]:
         while made.scores is None:
-            self._settle(block=True)
+            self._collect(block=True)
         return made.scores
-
-
-def _lasting(metric: Metric, score: Score) -> bool:
-    """Whether a score may be kept: a number always, a reason only where it will hold in the next run."""
-    return score.value is not None or (metric.keeps_unscored and score.unscored != DIED)
-
-
-def _cut(
-    metric: Metric, cases: Sequence[Case], keys: Sequence[bytes], groups: list[list[_Slice]]
-) -> list[tuple[Place, bytes]]:
-    """Slices of a metric's cases, the k-th into the k-th group; and where each case stands in them."""
-    places: list[tuple[Place, bytes]] = []
-    for k, start in enumerate(range(0, len(cases), metric.keep_every)):
-        stop = start + metric.keep_every
-        made = _Slice(metric, cases[start:stop], list(keys[start:stop]))
-        if k == len(groups):
-            groups.append([])
-        groups[k].append(made)
-        places += [((made, i), made.keys[i] if made.keys else b"") for i in range(len(made.cases))]
-    return places

@@ -1,8 +1,9 @@
 """Results kept as they are made, so that an interrupted run goes on where it stopped.
 
 A store is one SQLite file. A score is filed under the hash of everything that makes it: the metric's
-signature and the content of the case fields it reads. Another setting, another version or another
-text is another key, so nothing stale can be found; the same command after a kill finds what is done.
+signature and the content of every case field it may read. Another setting, another version or another
+text is another key, so nothing stale can be found; the same command after a kill finds what is done. That a
+metric failed is never kept: the next run tries again.
 """
 
 from __future__ import annotations
@@ -66,15 +67,16 @@ class Store:
             self._second.close()
             self._second = None
 
-    def get(self, metric: Metric, cases: Sequence[Case]) -> list[Score | None]:
+    def get(self, metric: Metric, cases: Sequence[Case], evidence: bool = False) -> list[Score | None]:
         """The stored score of each case, None where there is none yet."""
-        keys = keys_of(metric, cases)
+        keys = keys_of(metric, cases, evidence)
         found = self.find(keys)
         return [Score.from_json(found[key]) if key in found else None for key in keys]
 
     def put(self, metric: Metric, cases: Sequence[Case], scores: Sequence[Score]) -> None:
-        """Keep the scores; on return they survive a kill."""
-        self.keep(zip(keys_of(metric, cases), [score.to_json() for score in scores]))
+        """Keep the scores, but no failure; on return they survive a kill."""
+        each = zip(keys_of(metric, cases), scores)
+        self.keep([(key, score.to_json()) for key, score in each if score.failed is None])
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """The stored scores under these keys, as JSON; a key that is not there is left out."""
@@ -124,21 +126,31 @@ class Store:
 
 
 def keys_of(
-    metric: Metric, cases: Sequence[Case], digests: dict[frozenset[str], list[bytes]] | None = None
+    metric: Metric,
+    cases: Sequence[Case],
+    evidence: bool = False,
+    digests: dict[frozenset[str], list[bytes]] | None = None,
+    *,
+    shared: bool = True,
 ) -> list[bytes]:
     """The content address of one metric's score of each case.
 
-    digests: the cases' digests by the fields that were read for them, filled here: metrics that read the same
-    fields share them.
+    Args:
+        digests: the cases' digests by the fields that were read for them, filled here: metrics that read the same
+            fields share them.
+        shared: whether the key is for a store that other runs read; else it holds for this very metric object.
     """
+    fields = metric.fields
+    known = {} if digests is None else digests
+    if fields not in known:
+        known[fields] = [case.digest(fields) for case in cases]
+    if not shared:
+        prefix = b"%d/%d/" % (id(metric), evidence)
+        return [prefix + digest for digest in known[fields]]
     start = hashlib.blake2b(str(metric.signature).encode(), digest_size=20)
-    start.update(b"evidence" if metric.with_evidence else b"value")
-    fields = metric.needs | metric.reads
-    shared = {} if digests is None else digests
-    if fields not in shared:
-        shared[fields] = [case.digest(fields) for case in cases]
+    start.update(b"evidence" if evidence else b"value")
     keys = []
-    for digest in shared[fields]:
+    for digest in known[fields]:
         hasher = start.copy()
         hasher.update(digest)
         keys.append(hasher.digest())

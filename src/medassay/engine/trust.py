@@ -1,35 +1,21 @@
-"""A whole `medassay trust` run: cases from a file or a folder of images, scored, routed, written.
+"""Cases of a trust run: from a file or a folder of images, with images looked up and reports filled in.
 
-Beside what a scoring run does: image names are looked up, the subject model may write the perturbed reports,
-evidence goes to a file of its own, and the page shows where each report's entities were found.
+Image names are looked up beside the case file, and the subject model may write the perturbed reports; what is wrong
+with an image or a generated report is a problem of its row.
 """
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
 
 from medassay.cases import Case, Row, Value, read_cases
-from medassay.engine.base import Scored, Source
-from medassay.engine.generate import Generator, Texts
-from medassay.engine.job import Job
-from medassay.engine.store import Store
+from medassay.engine.sinks import Sink
 from medassay.errors import InputError
-from medassay.metrics.subject import Prompts, Subject
-from medassay.metrics.trust import ROUTE
-from medassay.outputs import ScoresWriter
 from medassay.scores import Score
 from medassay.slides.perturb import locate
-
-if TYPE_CHECKING:
-    from medassay.report.page import PageWriter
-    from medassay.study.summary import Tally
 
 IMAGES = frozenset(
     {
@@ -57,97 +43,38 @@ SIDECARS = {".stain": "candidate_stain", ".attack": "candidate_attack"}
 """`slide1.stain.txt` beside `slide1.svs` holds the report about the perturbed image."""
 
 
-@dataclass
-class TrustJob(Job):
-    """One `medassay trust` command. `routes` counts where the reports went, once it has run."""
+@dataclass(frozen=True)
+class TrustSource:
+    """The rows of a trust run.
 
+    cases: a case file, a folder of them, or a folder of images with reports beside them.
+    images: where relative image names are looked for; by default beside the case file.
+    fill: completes rows with reports that a subject model writes.
+    """
+
+    cases: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    format: str | None = None
+    strict: bool = False
     images: Path | None = None
-    evidence: Path | None = None
-    mpp: float | None = None
-    subject: Subject | None = None
-    prompts: Prompts | None = None
-    histories: str = "histories-1"
-    stained: Path | None = None
-    routes: Counter[str] = field(default_factory=Counter)
-    warnings: list[str] = field(default_factory=list)
-    generated: tuple[int, int] | None = None
-    """Reports that the subject wrote in this run, and that a former run had kept."""
+    fill: Callable[[Iterator[Row]], Iterator[Row]] | None = None
 
-    _stream: IO[str] | None = None
-    _fill: Callable[[Iterator[Row]], Iterator[Row]] | None = None
-
-    @property
-    def _explained(self) -> bool:
-        return self.evidence is not None
-
-    def _check_writable(self) -> None:
-        super()._check_writable()
-        if self.evidence is not None and not self.evidence.resolve().parent.is_dir():
-            raise InputError(f"{self.evidence}: the folder {self.evidence.resolve().parent} does not exist; create it")
-        if self.images is not None and not self.images.is_dir():
-            raise InputError(f"{self.images}: no such folder; --images names the folder that holds the images")
-
-    @contextmanager
-    def _open_store(self) -> Iterator[Store | None]:
-        with ExitStack() as stack:
-            store = stack.enter_context(super()._open_store())
-            if self.subject is not None and self.prompts is not None:
-                self._fill = self._generator(stack, store).fill
-            if self.evidence is not None:
-                self._stream = stack.enter_context(_replacing(self.evidence))
-            yield store
-
-    def _generator(self, stack: ExitStack, store: Store | None) -> Generator:
-        assert self.subject is not None and self.prompts is not None
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        target = self.out or self.page
-        beside = target.with_name(target.name + ".stained") if target is not None else scratch
-        texts = Texts(store.path if store is not None else scratch / "texts")
-        made = Generator(
-            self.subject,
-            self.prompts,
-            texts,
-            images=self._folder,
-            stained=self.stained or beside,
-            mpp=self.mpp,
-            seed=self.seed,
-            histories=self.histories,
-        )
-
-        def closing() -> None:
-            self.generated = (made.written, made.found)
-            texts.close()
-
-        stack.callback(closing)
-        return made
-
-    @property
-    def _folder(self) -> Path | None:
-        """Where relative image names are looked for: --images, or beside the case file."""
-        return self.images or beside(self.cases)
-
-    def _source(self, cases: str, format: str | None) -> Source:
-        return lambda: self._rows(cases, format)
-
-    def _rows(self, cases: str, format: str | None) -> Iterator[Row]:
-        if holds_images(cases):
-            rows = folder_rows(Path(cases), generated=self.subject is not None)
+    def __call__(self) -> Iterator[Row]:
+        if holds_images(self.cases):
+            rows = folder_rows(Path(self.cases), generated=self.fill is not None)
         else:
-            rows = read_cases(cases, self.columns, format=format)
-        rows = (self._strictly(row) for row in rows)
-        return self._fill(map(self._found, rows)) if self._fill is not None else map(self._found, rows)
+            rows = read_cases(self.cases, self.columns, format=self.format)
+        located = map(self._located, rows)
+        return located if self.fill is None else self.fill(located)
 
-    def _strictly(self, row: Row) -> Row:
+    def _located(self, row: Row) -> Row:
+        """The row with the path of its image, and whether that is a region or a slide (`level`)."""
         if self.strict and row.problem is not None:
             raise InputError(f"{self.cases}, {row.place}: {row.problem}")
-        return row
-
-    def _found(self, row: Row) -> Row:
-        """The row with the place of its image, and whether that is a region or a slide (`level`)."""
         if row.case is None or not row.case.has("image"):
             return row
         try:
-            path = locate(row.case, self._folder)
+            path = locate(row.case, self.images or beside(self.cases))
         except InputError:
             # Without its image the rest of the row is judged all the same; `troubles` names it.
             return row
@@ -155,50 +82,24 @@ class TrustJob(Job):
         extra.setdefault("level", level_of(path))
         return replace(row, case=replace(row.case, image=str(path), extra=extra))
 
-    def _take(
-        self,
-        batch: Sequence[Scored],
-        tally: Tally,
-        writer: ScoresWriter | None,
-        page: PageWriter | None,
-        problems: list[str],
-    ) -> None:
-        super()._take(batch, tally, writer, page, problems)
-        for scored in batch:
-            case = scored.row.case
-            if case is None:
-                continue
-            route = next((s.labels[ROUTE] for s in scored.scores.values() if ROUTE in s.labels), "none")
-            self.routes[route] += 1
-            for trouble in troubles(case, scored.scores):
-                problems.append(f"{scored.row.place}: {trouble}")
-                if page is not None:
-                    page.problem(problems[-1])
-                if self.strict:
-                    raise InputError(f"{self.cases}, {problems[-1]}")
-            doubt = scored.scores["grounding"].evidence.get("warning") if "grounding" in scored.scores else None
-            if doubt and len(self.warnings) < _WARNINGS:
-                self.warnings.append(f"{scored.row.place}: {Path(str(case.image)).name} {doubt}")
-            if self._stream is not None:
-                self._stream.write(json.dumps(evidence_of(scored), ensure_ascii=False) + "\n")
 
-    def _page_writer(self) -> PageWriter:
-        from medassay.report.trust_page import TrustPage
+class ImageWarnings(Sink):
+    """Images that may not be histology, as grounding saw them; the first few of many."""
 
-        return TrustPage(self.metrics, title="medassay trust report")
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
 
-    def _said(self) -> dict[str, object]:
-        said = super()._said()
-        said.pop("several references", None)
-        if self.subject is not None:
-            said["subject"] = self.subject.name
-        return said
+    def add(self, case: Case, scores: Mapping[str, Score]) -> None:
+        """Note the image of a case where there is a doubt about it."""
+        doubt = scores["grounding"].evidence.get("warning") if "grounding" in scores else None
+        if doubt and len(self.warnings) < _WARNINGS:
+            self.warnings.append(f"row {case.row}: {Path(str(case.image)).name} {doubt}")
 
 
-def troubles(case: Case, scores: Mapping[str, Score] | None = None) -> list[str]:
+def troubles(case: Case, scores: Mapping[str, Score]) -> list[str]:
     """What is wrong with a row that has a case all the same: its image, or reports that failed."""
     found = []
-    unseen = next((s.unscored for name, s in (scores or {}).items() if name.startswith("grounding")), None) or ""
+    unseen = next((s.unscored for name, s in scores.items() if name.startswith("grounding")), None) or ""
     if case.has("image") and not Path(str(case.image)).is_file():
         found.append(f"column 'image': no such file {case.image}")
     elif case.has("image") and unseen.startswith(str(case.image)):
@@ -208,18 +109,6 @@ def troubles(case: Case, scores: Mapping[str, Score] | None = None) -> list[str]
         if reason and not (found and "column 'image'" in str(reason)):
             found.append(f"column '{column}': no report was written ({reason})")
     return found
-
-
-def evidence_of(scored: Scored) -> dict[str, Any]:
-    """One line of the evidence file: every dimension's value or reason, and what it rests on."""
-    case = scored.row.case
-    assert case is not None
-    record: dict[str, Any] = {"id": case.id, "system": case.system, "image": case.image, "candidate": case.candidate}
-    for name, score in scored.scores.items():
-        one: dict[str, Any] = {"value": score.value, "unscored": score.unscored}
-        one |= {"parts": dict(score.parts), "evidence": dict(score.evidence)}
-        record[name] = one | ({"labels": dict(score.labels)} if score.labels else {})
-    return record
 
 
 def level_of(path: Path) -> str:
@@ -282,16 +171,3 @@ def _reports(image: Path) -> dict[str, str]:
             if path.is_file():
                 found.setdefault(column, path.read_text(encoding="utf-8-sig"))
     return found
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[str]]:
-    """A text file that appears under its name only when it is whole."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as stream:
-            yield stream
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    partial.replace(path)

@@ -1,8 +1,7 @@
 """The process that measures: it holds its metrics, and their models once they are used, and answers slices.
 
 Messages are pickled. What is asked: cases, and for each of several metrics which of them to measure. An answer
-follows for each metric, in order: the scores as tuples and, where wanted, as JSON; or the kind and the text of what
-went wrong with the whole slice.
+follows for each metric, in order: the scores as tuples and, where wanted, as JSON.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import os
 import pickle
 import signal
 import stat
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -20,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from medassay.cases import Case
-from medassay.engine.base import measure
-from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
+from medassay.metrics.scoring import score_slice
 from medassay.scores import Score
 
 RARELY = (50_000, 20, 50)
@@ -84,50 +81,55 @@ def limit_threads(threads: int) -> None:
 
 def ask(units: Sequence[tuple[int, bool, Sequence[Case]]], texts: bool) -> bytes:
     """The message that asks for slices: (metric, evidence wanted, cases) each. A case of several travels once."""
-    places: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     plain: list[tuple[Any, ...]] = []
     asked = []
     for metric, evidence, cases in units:
         at = []
         for c in cases:
-            if id(c) not in places:
-                places[id(c)] = len(plain)
+            if id(c) not in numbers:
+                numbers[id(c)] = len(plain)
                 plain.append((c.id, c.candidate, c.references, c.source, c.image, c.system, dict(c.extra), c.row))
-            at.append(places[id(c)])
+            at.append(numbers[id(c)])
         asked.append((metric, evidence, at))
     return pickle.dumps((plain, asked, texts), pickle.HIGHEST_PROTOCOL)
 
 
 def answers(message: bytes, metrics: Sequence[Metric]) -> Iterator[bytes]:
-    """Measure slices."""
+    """Measure slices: for each the scores as tuples and, where wanted, as JSON."""
     plain, asked, texts = pickle.loads(message)  # noqa: S301 - from our own parent process
-    cases = [Case(*one) for one in plain]
-    for which, evidence, places in asked:
-        metrics[which].with_evidence = evidence
-        yield pickle.dumps(_measured(metrics[which], [cases[i] for i in places], texts), pickle.HIGHEST_PROTOCOL)
+    cases = [Case(*fields) for fields in plain]
+    for which, evidence, numbers in asked:
+        scores, written = measure(metrics[which], [cases[i] for i in numbers], evidence, texts)
+        try:
+            yield pickle.dumps(([_plain(score) for score in scores], written), pickle.HIGHEST_PROTOCOL)
+        except Exception:  # whatever a metric has put into its evidence
+            scores, written = _as_json(scores)
+            yield pickle.dumps(([_plain(score) for score in scores], written), pickle.HIGHEST_PROTOCOL)
 
 
-def _measured(metric: Metric, cases: Sequence[Case], texts: bool) -> tuple[Any, ...]:
-    try:
-        scores = measure(metric, cases)
-        said = [score.to_json() for score in scores] if texts else None
-        return None, [_plain(score) for score in scores], said
-    except MedassayError as error:
-        return "user", str(error), None
-    except MemoryError:
-        return "user", f"metric '{metric.name}': not enough memory for {len(cases)} cases; use fewer --workers", None
-    except ImportError as error:
-        return "import", str(error), None
-    except Exception:
-        return "fault", f"metric '{metric.name}' in a worker process:\n{traceback.format_exc()}", None
+def measure(metric: Metric, cases: Sequence[Case], evidence: bool, texts: bool) -> tuple[list[Score], list[str] | None]:
+    """The scores of a slice and, where wanted, the same as JSON."""
+    scores = score_slice(metric, cases, evidence)
+    return _as_json(scores) if texts else (scores, None)
+
+
+def _as_json(scores: Sequence[Score]) -> tuple[list[Score], list[str]]:
+    """Scores with their JSON; one whose evidence is no plain JSON has failed."""
+    made, texts = list(scores), []
+    for i, score in enumerate(scores):
+        try:
+            texts.append(score.to_json())
+        except (TypeError, ValueError) as error:
+            made[i] = Score.failure(f"{type(error).__name__}: evidence is not plain JSON ({error})")
+            texts.append(made[i].to_json())
+    return made, texts
 
 
 def opened(reply: bytes) -> tuple[list[Score], list[str] | None]:
-    """The scores of an answer; raises what went wrong with the slice."""
-    kind, content, texts = pickle.loads(reply)  # noqa: S301 - from our own worker process
-    if kind is None:
-        return [Score(*one) for one in content], texts
-    raise {"user": MedassayError, "import": ImportError}.get(kind, RuntimeError)(content)
+    """The scores of an answer."""
+    content, texts = pickle.loads(reply)  # noqa: S301 - from our own worker process
+    return [Score(*fields) for fields in content], texts
 
 
 def _plain(score: Score) -> tuple[Any, ...]:
@@ -138,4 +140,5 @@ def _plain(score: Score) -> tuple[Any, ...]:
         dict(score.evidence),
         score.statistics,
         dict(score.labels),
+        score.failed,
     )

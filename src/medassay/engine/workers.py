@@ -1,7 +1,8 @@
 """Worker processes for the local engine: slices go out, scores come back, and a death costs one case at most.
 
 A worker whose process dies is started anew and its slice tried again. Where that dies too, the slice is halved
-until the case that kills stands alone: it is unscored, with the reason, and every other case has its score.
+until the case that kills stands alone: it has failed, with the reason, and every other case has its score. A metric
+whose processes die whatever they are given fails on what is left of it; the other metrics go on.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import atexit
 import multiprocessing
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -27,7 +29,7 @@ from medassay.metrics.base import Metric
 from medassay.scores import Score
 
 _MOST_DEATHS = 64
-"""Deaths in a row, no slice between them measured: then it is not a case that kills."""
+"""Deaths in a row under one metric, no slice of it measured between them: then it is not a case that kills."""
 
 STOPPED = "the run was stopped"
 
@@ -76,13 +78,14 @@ class Workers:
         self.lanes: list[_Lane] = []
         self.starting = threading.Lock()
         self.counting = threading.Lock()
-        self.pending = self.deaths = 0
+        self.pending = 0
+        self.deaths: Counter[int] = Counter()
         self.closed = False
         atexit.register(self.close)
 
     def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
         """The scores of each unit, in time; one worker measures them all."""
-        made = [_Unit(self.index[id(metric)], metric.with_evidence, cases) for metric, cases in units]
+        made = [_Unit(self.index[id(unit.metric)], unit.evidence, unit.cases) for unit in units]
         job = _Job(made, texts, ask([unit.asked for unit in made], texts))
         with self.counting:
             if self.closed:
@@ -107,16 +110,17 @@ class Workers:
         lane.start()
         return True
 
-    def died(self, code: int | None) -> None:
-        """Count a death; too many in a row are told."""
+    def died(self, metric: int, code: int | None) -> str | None:
+        """Count a death under a metric; where there are too many in a row, what to say of it."""
         with self.counting:
-            self.deaths += 1
-        if self.deaths > _MOST_DEATHS:
-            how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-            raise MedassayError(
-                f"worker processes keep dying ({how}), whatever they are given; is there enough memory for "
-                f"{self.number} of them? Try fewer --workers"
-            )
+            self.deaths[metric] += 1
+            if self.deaths[metric] <= _MOST_DEATHS:
+                return None
+        how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        return (
+            f"its worker processes keep dying ({how}), whatever they are given; is there enough memory for "
+            f"{self.number} of them? Try fewer --workers"
+        )
 
     def _waiting(self) -> _Job | None:
         try:
@@ -177,7 +181,7 @@ class _Lane(threading.Thread):
             following: _Job | None = _NOT_YET
             for k, unit in enumerate(job.units):
                 rest = job.units[k + 1 :]
-                reply = self._receive()
+                reply = self._receive(unit)
                 if reply is None:
                     _conclude(unit, partial(self._after_death, unit, job.texts))
                     if rest:
@@ -205,37 +209,42 @@ class _Lane(threading.Thread):
         except OSError:
             return  # it has died: the answer that does not come tells
 
-    def _receive(self) -> bytes | None:
+    def _receive(self, unit: _Unit) -> bytes | None:
         try:
             reply: bytes = self.pipe.recv_bytes()
         except (EOFError, OSError):
             return None
         with self.pool.counting:
-            self.pool.deaths = 0
+            self.pool.deaths[unit.metric] = 0
         return reply
 
     def _after_death(self, unit: _Unit, texts: bool) -> Measured:
-        self._anew()
-        scores = self._survivors(unit, unit.cases)  # whole once more: the death may have been an accident
+        hopeless = self._anew(unit)
+        if hopeless is not None:
+            scores = [Score.failure(hopeless) for _ in unit.cases]
+        else:
+            scores = self._survivors(unit, unit.cases)  # whole once more: the death may have been an accident
         return Measured(scores, [score.to_json() for score in scores] if texts else None)
 
     def _survivors(self, unit: _Unit, cases: Sequence[Case]) -> list[Score]:
-        """Scores of cases one of which may kill: that one is unscored."""
+        """Scores of cases one of which may kill: that one has failed."""
         self._send(ask([(unit.metric, unit.evidence, cases)], False))
-        reply = self._receive()
+        reply = self._receive(unit)
         if reply is not None:
             return opened(reply)[0]
-        self._anew()
-        if len(cases) == 1:
-            return [Score.none(DIED)]
+        hopeless = self._anew(unit)
+        if hopeless is not None or len(cases) == 1:
+            return [Score.failure(hopeless or DIED) for _ in cases]
         half = len(cases) // 2
         return self._survivors(unit, cases[:half]) + self._survivors(unit, cases[half:])
 
-    def _anew(self) -> None:
+    def _anew(self, unit: _Unit) -> str | None:
+        """Start the process again; why there is no use in trying this metric further, or None."""
         self.pipe.close()
         self.process.join(5)
-        self.pool.died(self.process.exitcode)
+        hopeless = self.pool.died(unit.metric, self.process.exitcode)
         self._open()
+        return hopeless
 
     def end(self) -> None:
         """End the process; the thread follows."""

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from medassay.errors import InputError
 from medassay.human.plan import Unit
 from medassay.human.ratings import Ratings, mean
-from medassay.outputs import guard
 
 Record = Mapping[str, Any]
 
@@ -70,48 +64,3 @@ def per_annotator(ratings: Ratings) -> list[Record]:
         who = {"id": case_id, "system": system, "annotator": "adjudicated"}
         rows.append({**who, **own, "place": None, "seconds": None, "comment": ""})
     return rows
-
-
-TEXTS = ("candidate", "reference", "source")
-
-
-def _cell(column: str, value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        # A text that a spreadsheet would run gets a space in front, which no metric minds; an
-        # apostrophe, as for other cells, would be a change to the text that is judged.
-        safe = guard(value)
-        return " " + value if safe != value and column in TEXTS else safe
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def csv_text(rows: Sequence[Record]) -> str:
-    """The rows as CSV, no cell of which a spreadsheet will run."""
-    stream = io.StringIO()
-    columns = list(dict.fromkeys(column for row in rows for column in row))
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([guard(column) for column in columns])
-    for row in rows:
-        writer.writerow([_cell(column, row.get(column)) for column in columns])
-    return stream.getvalue()
-
-
-def jsonl_text(rows: Sequence[Record]) -> str:
-    """The rows as JSON lines."""
-    return "".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
-
-
-def write_rows(rows: Sequence[Record], path: Path) -> None:
-    """Write .csv or .jsonl, in one step: nobody ever sees half a file."""
-    suffix = path.suffix.lower()
-    if suffix not in (".csv", ".jsonl"):
-        raise InputError(f"{path}: cannot write '{path.suffix}'; use .csv or .jsonl")
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(csv_text(rows) if suffix == ".csv" else jsonl_text(rows), encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another --out") from error

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from medassay.human.agreement import Floats
 from medassay.human.protocols.base import Protocol, Words
 from medassay.human.state import answers
+from medassay.study.resampling import Floats
 
 if TYPE_CHECKING:
     from medassay.human.store import Store

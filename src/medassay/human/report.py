@@ -13,7 +13,8 @@ from medassay.human.ratings import Key, Ratings, mean
 from medassay.human.show import NOTE, f1, number, span
 from medassay.human.tables import AgreementRow, SystemRow, default_columns
 from medassay.metrics.base import Metric
-from medassay.scores import Result, Score
+from medassay.result import Result
+from medassay.scores import Score
 
 if TYPE_CHECKING:
     from medassay.report.sections import Run, Section
@@ -43,7 +44,7 @@ class HumanScore(Metric):
         """The protocol; the annotators are named in the page's own section."""
         return {"people": self.protocol}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         """The stored judgement of each text."""
         given = [self.values.get(case.key) for case in cases]
         return [Score.none("not judged, or nothing to divide by") if v is None else Score(v) for v in given]
@@ -86,7 +87,7 @@ def agreement_html(ratings: Ratings, rows: Sequence[AgreementRow], systems: Sequ
     for raw, title in ((True, "Raw answers"), (False, "Derived scores")):
         body = []
         for row in (one for one in rows if one.raw == raw):
-            cells = [number(row.alpha.value), span(row), str(row.alpha.items)]
+            cells = [number(row.alpha.value), span(row), str(row.alpha.n)]
             cells += [number(row.pairs[pair]) for pair in pairs]
             cells += [number(row.kappa), f1(row), number(row.pearson)]
             body.append((row.column, cells))

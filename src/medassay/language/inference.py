@@ -14,7 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from medassay.errors import ModelError
-from medassay.language.contradiction import ASIDE, CONTRADICTS, ENTAILS, UNSURE, Verdict, compare, coverage, settle
+from medassay.language.contradiction import (
+    ASIDE,
+    CONTRADICTS,
+    ENTAILS,
+    UNSURE,
+    Verdict,
+    compare,
+    coverage,
+    strongest_verdict,
+)
 from medassay.language.graph import Report, read_reports
 from medassay.models import load
 from medassay.models.activations import softmax
@@ -86,7 +95,7 @@ class CombinedNli:
                 continue
             verdicts = compare(reports[pair[0]], reports[pair[1]], strict=strict)
             combined = combine(chances, features(pair, verdicts), self.weights)
-            judged[pair] = Inference(combined, settle(verdicts))
+            judged[pair] = Inference(combined, strongest_verdict(verdicts))
         return [judged[pair] for pair in pairs]
 
 

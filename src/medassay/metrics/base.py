@@ -1,65 +1,58 @@
-"""The contract of a metric.
+"""The contract of a metric, and its two relatives: a metric over a whole set, and an ensemble.
 
-A metric is one subclass of `Metric` that fills `measure`: complete cases in (every needed field
-there, exactly one reference), one `Score` a case out. Everything that holds for all metrics (cases
-that lack a field, several references, a row that breaks) is dealt with here, once.
+A metric is one subclass of `Metric` that fills `measure`. What holds for all metrics (cases that lack a field,
+several references, a row that breaks) is dealt with once, in `metrics/scoring.py`. Where a metric runs, how many
+cases it is given and what is kept of its scores is decided by the engine, from what the metric declares here.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from medassay import __version__
-from medassay.cases import Case
+from medassay.cases import ANY_FIELD, Case
 from medassay.errors import MedassayError
 from medassay.scores import Score, Signature
 
 Floats = npt.NDArray[np.float64]
-Scorer = Callable[["Metric", Sequence[Case]], list[Score]]
+ScoreSlice = Callable[["Metric", Sequence[Case]], list[Score]]
 """Scores a slice of cases with a metric, from the run's store where it has them."""
 
 
 class Metric(ABC):
     """One way to turn a case into a number.
 
-    needs: the case fields it reads (`candidate`, `reference`, `source`, `image`, or a column's name).
+    name, summary, defined: what it is called, what it says in a line, where it is defined (paper and section).
+    needs: the case fields it cannot do without (`candidate`, `reference`, `source`, `image`, or a column's name).
+    reads: fields that it uses where they are there, but does not need.
     parts: the components it reports beside the value, in column order.
     labels: words it says beside the value (`route`), each a column of its own.
     bounds: lowest and highest possible value; None where there is no bound.
-    defined: where the number is defined (paper and section).
     references: with several references, the `best` one's score counts, or the `mean` over them.
-    reads: fields that it uses where they are there, but does not need.
-    members: metrics whose scores this one is made of, by `compose`.
-    over_set: whether a number depends on the whole set scored; such a metric sees all of it first (`survey`).
-    runs_on: what measuring takes, which decides where an engine does it. `cores`: worker processes, one a core.
-        `device`: a model that fills a graphics card, or all cores, by itself: one thread. `network`: it waits
-        for an endpoint: one thread.
+    roles: the model roles it holds, each with the specification its model was loaded by (`("nli", "embedded")`).
+    waits_for_network: whether it spends its time waiting for an endpoint.
+    version, origin: of the code that makes the number, for the signature; set by the registry for a metric from
+        another distribution or from a user's own module.
     """
 
     name: str
     summary: ClassVar[str]
     defined: ClassVar[str]
     needs: frozenset[str] = frozenset({"candidate", "reference"})
+    reads: frozenset[str] = frozenset()
     parts: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     higher_is_better: bool = True
     bounds: tuple[float | None, float | None] = (0.0, 1.0)
-    reads: frozenset[str] = frozenset()
-    members: tuple[Metric, ...] = ()
-    over_set: bool = False
-    runs_on: Literal["cores", "device", "network"] = "cores"
-    keeps_unscored: ClassVar[bool] = True
-    """Whether the store may keep the reason a case is unscored; no where it may have gone by the next run."""
-    with_evidence: bool = False
-    """Whether evidence that costs time is wanted; whoever draws it turns it on."""
-    keep_every: ClassVar[int] = 1024
-    """Cases scored between two writes to the store; a slow metric names fewer, so that a kill loses little."""
+    roles: tuple[tuple[str, str], ...] = ()
+    waits_for_network: bool = False
+    version: str = __version__
+    origin: Mapping[str, object] = {}
 
     def __init__(self, *, references: Literal["best", "mean"] = "best") -> None:
         if references not in ("best", "mean"):
@@ -67,8 +60,29 @@ class Metric(ABC):
         self.references = references
 
     @abstractmethod
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
-        """Score complete cases: each has every needed field, and one reference if any is needed."""
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
+        """Score complete cases: each has every needed field, and one reference if any is needed.
+
+        Args:
+            cases: a slice of the set, of any length from one on.
+            evidence: whether evidence that costs time is wanted; a report or an evidence file will show it.
+
+        Returns:
+            One score per case, in the same order: a value, or `Score.none` where the text cannot be scored.
+
+        What happens where it does anything else:
+            An exception, or `sys.exit`: the cases are measured one at a time, and each that raises again has
+            *failed* with `Type: message`. The others keep their scores.
+            NaN or infinity: `Score` refuses it with a `ValueError`, so the case has failed.
+            None, or anything that is no `Score`: that case has failed. A list of another length: as an exception.
+            A process that dies (a crash in native code, memory): with worker processes the case alone has failed.
+            `KeyboardInterrupt`: the run is interrupted, as by Ctrl-C; a worker process dies of it.
+            It never returns: nothing bounds its time, but Ctrl-C ends the run at once. A metric that waits for
+            something (an endpoint) has a time limit of its own.
+
+        A failed case is named, gives exit code 1 and is never kept in a store. A metric that fails on every case
+        ends with its error and exit code 2; the results of the other metrics are written.
+        """
 
     def settings(self) -> Mapping[str, object]:
         """Everything that changes the number, for the signature."""
@@ -80,12 +94,15 @@ class Metric(ABC):
         settings = dict(self.settings())
         if "reference" in self.needs:
             settings["refs"] = self.references
-        return Signature.build(getattr(type(self), "name", self.name), settings, __version__)
+        return Signature.build(getattr(type(self), "name", self.name), {**settings, **self.origin}, self.version)
 
     @property
-    def depends_on_set(self) -> bool:
-        """Whether this metric, or one it is made of, is over the set scored."""
-        return self.over_set or any(member.depends_on_set for member in self.members)
+    def fields(self) -> frozenset[str]:
+        """The case fields that a score may depend on: cases that agree on them have the same score.
+
+        A class from outside this package that declares neither `needs` nor `reads` may read any field.
+        """
+        return self.needs | self.reads if _declares_fields(self) else frozenset({ANY_FIELD})
 
     def combine(self, sums: Floats, counts: Floats) -> Floats:
         """The aggregate of sets of cases, from the summed statistics of each set.
@@ -97,138 +114,93 @@ class Metric(ABC):
             mean: Floats = sums[..., 0] / counts
         return mean
 
-    def survey(self, batches: Iterable[Sequence[Case]], scored: Scorer) -> None:
-        """See the whole set before any of it is scored; for metrics that are `over_set`.
+    def score(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
+        """One score per case, same order, same length, always; the cases are the set, where that matters."""
+        from medassay.metrics.scoring import score_slice, survey_all
 
-        batches: every case of the set, in slices; scored: gives the scores of a member for a slice.
-        """
-        raise NotImplementedError(f"metric '{self.name}' is over the set and has no survey")
-
-    def compose(self, scores: Sequence[Sequence[Score]]) -> list[Score]:
-        """One score a case from the members' scores (one sequence a member); for metrics with `members`."""
-        raise NotImplementedError(f"metric '{self.name}' has members and no compose")
-
-    def stop(self) -> None:  # noqa: B027 - most metrics have nothing to end
-        """The run was interrupted while this metric may be at work in another thread: end waits at once."""
-
-    def score(self, cases: Sequence[Case]) -> list[Score]:
-        """One score a case, same order, same length, always; the cases are the set, where that matters."""
-        survey_all([self], [cases], lambda metric, some: metric.score_slice(some))
-        return self.score_slice(cases)
-
-    def score_slice(self, cases: Sequence[Case]) -> list[Score]:
-        """Scores of a slice of the set that has been surveyed."""
-        if self.members:
-            return self.compose([member.score_slice(cases) for member in self.members])
-        needs = sorted(self.needs)
-        reasons = [_lacking(case, needs) for case in cases]
-        complete = [case for case, reason in zip(cases, reasons) if reason is None]
-        many = "reference" in self.needs and any(len(case.references) != 1 for case in complete)
-        scores = iter(self._each_reference(complete) if many else self._isolated(complete))
-        return [next(scores) if reason is None else Score.none(reason) for reason in reasons]
-
-    def _each_reference(self, cases: Sequence[Case]) -> list[Score]:
-        """Every case against each of its references alone, then brought together."""
-        single = [one for case in cases for one in _one_reference_each(case)]
-        scores = iter(self._isolated(single))
-        each = [[next(scores) for _ in case.references] for case in cases]
-        return [many[0] if len(many) == 1 else self._over_references(many) for many in each]
-
-    def _isolated(self, cases: Sequence[Case]) -> list[Score]:
-        """Measure all at once; where that breaks, one by one, so that one row never loses the others."""
-        if not cases:
-            return []
-        try:
-            scores = self.measure(cases)
-        except (MedassayError, MemoryError, ImportError):
-            raise
-        except Exception as error:
-            if len(cases) == 1:
-                return [Score.none(f"{type(error).__name__}: {error}")]
-            return [score for case in cases for score in self._isolated([case])]
-        if len(scores) != len(cases):
-            raise MedassayError(f"metric '{self.name}' returned {len(scores)} scores for {len(cases)} cases")
-        return scores
-
-    def _over_references(self, scores: Sequence[Score]) -> Score:
-        """The best reference's score, or the mean over references (evidence from the best)."""
-        scored = [score for score in scores if score.value is not None]
-        if not scored:
-            return scores[0]
-        best = (max if self.higher_is_better else min)(scored, key=lambda score: score.value or 0.0)
-        if best.evidence:
-            # Offsets speak of one reference; the evidence says which (counted from 0).
-            which = next(i for i, score in enumerate(scores) if score is best)
-            best = replace(best, evidence={**best.evidence, "reference": which})
-        if self.references == "best":
-            return best
-        return Score(
-            float(np.mean([score.value for score in scored])),
-            parts={p: float(np.mean([s.parts[p] for s in scored if p in s.parts])) for p in best.parts},
-            evidence=best.evidence,
-            statistics=tuple(np.mean([score.statistics for score in scored], axis=0).tolist()),
-        )
+        survey_all([self], [cases], score_slice)
+        return score_slice(self, cases, evidence)
 
 
-def survey_all(metrics: Sequence[Metric], batches: Iterable[Sequence[Case]], scored: Scorer) -> None:
-    """Let every metric that is over the set see it, members before what is made of them.
+class SetMetric(Metric):
+    """A metric whose numbers depend on the whole set scored: it sees all of it before any of it is measured.
 
-    `batches` is gone through once for each such metric, so it must be something that can be: a list, or
-    an object that starts anew with each loop.
+    over_set: whether that is so with the settings at hand.
     """
-    for metric in metrics:
-        if not metric.depends_on_set:
-            continue
-        survey_all(metric.members, batches, scored)
-        if metric.over_set:
-            metric.survey(batches, scored)
+
+    over_set: bool = True
+
+    @abstractmethod
+    def survey(self, batches: Iterable[Sequence[Case]], scored: ScoreSlice) -> None:
+        """See the whole set.
+
+        Args:
+            batches: every case of the set, in slices; may be gone through several times.
+            scored: gives the scores of another metric (a member) for a slice.
+        """
 
 
-def _lacking(case: Case, needs: Sequence[str]) -> str | None:
-    """Why the case cannot be scored: the first need it lacks."""
-    for need in needs:
-        if not case.has(need):
-            return "empty candidate" if need == "candidate" else f"no {need}"
-    return None
+class Ensemble(Metric):
+    """A metric that is made of the scores of other metrics, its members, and of nothing else."""
+
+    members: tuple[Metric, ...] = ()
+
+    @abstractmethod
+    def compose(self, scores: Sequence[Sequence[Score]], evidence: bool = False) -> list[Score]:
+        """One score per case from the members' scores (one sequence per member), none of which has failed."""
+
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
+        """As `score`, once the set has been surveyed: members are measured, then composed."""
+        from medassay.metrics.scoring import score_slice
+
+        return score_slice(self, cases, evidence)
 
 
-def _one_reference_each(case: Case) -> list[Case]:
-    if len(case.references) == 1:
-        return [case]
-    return [replace(case, references=(reference,)) for reference in case.references]
+class Part(Ensemble):
+    """One component of another metric as a metric of its own: `rouge1.recall`, `bertscore_f`.
 
-
-class Part(Metric):
-    """One component of another metric as a metric of its own: `rouge1.recall`, `bertscore_f`."""
+    An ensemble of one: it is measured, placed and kept as its whole is.
+    """
 
     summary = "one component of another metric"
     defined = "as the metric it is taken from"
 
     def __init__(self, whole: Metric, part: str, name: str | None = None) -> None:
         super().__init__(references=whole.references)
-        self.whole = whole
+        self.members = (whole,)
         self.part = part
         self.name = name or f"{whole.name}.{part}"
-        self.needs = whole.needs
-        self.higher_is_better = whole.higher_is_better
-        self.bounds = whole.bounds
-        self.reads = whole.reads
-        self.over_set = whole.over_set
-        self.runs_on = whole.runs_on
-
-    def survey(self, batches: Iterable[Sequence[Case]], scored: Scorer) -> None:
-        self.whole.survey(batches, scored)
+        self.needs, self.reads = whole.needs, whole.reads
+        self.higher_is_better, self.bounds = whole.higher_is_better, whole.bounds
+        self.version, self.origin = whole.version, whole.origin
 
     def settings(self) -> Mapping[str, object]:
-        return {"of": f"{self.whole.signature.name}.{self.part}", **self.whole.settings()}
+        (whole,) = self.members
+        return {"of": f"{whole.signature.name}.{self.part}", **whole.settings()}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
-        self.whole.with_evidence = self.with_evidence
-        return [self._take(score) for score in self.whole.measure(cases)]
+    def compose(self, scores: Sequence[Sequence[Score]], evidence: bool = False) -> list[Score]:
+        return [self._take(score) for score in scores[0]]
 
     def _take(self, score: Score) -> Score:
         if score.value is None:
-            return score
+            return Score.none(score.unscored or "")
         if self.part not in score.parts:
             return Score.none(f"no {self.part}")
         return Score(score.parts[self.part], evidence=score.evidence)
+
+
+def members_of(metric: Metric) -> tuple[Metric, ...]:
+    """The metrics that an ensemble is made of; none of any other metric."""
+    return metric.members if isinstance(metric, Ensemble) else ()
+
+
+def depends_on_set(metric: Metric) -> bool:
+    """Whether this metric, or one it is made of, must see the whole set before it is measured."""
+    return (isinstance(metric, SetMetric) and metric.over_set) or any(map(depends_on_set, members_of(metric)))
+
+
+def _declares_fields(metric: Metric) -> bool:
+    """Whether `needs` or `reads` was set by the metric itself and not left as `Metric` has them."""
+    ours = type(metric).__module__.partition(".")[0] == "medassay"
+    places = [vars(metric), *(vars(kind) for kind in type(metric).__mro__ if kind.__module__ != __name__)]
+    return ours or any("needs" in place or "reads" in place for place in places)

@@ -14,13 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from medassay.cases import Case
 from medassay.errors import InputError, MedassayError
-from medassay.metrics.base import Floats, Metric, Scorer
+from medassay.language.lexicon import read_table
+from medassay.metrics.base import Floats, ScoreSlice, SetMetric
 from medassay.metrics.matching import Encoded, Match, by_reference, match, unit, weakest
 from medassay.metrics.settings import choice, flag, number
 from medassay.models.base import TokenStates
@@ -36,7 +37,7 @@ _BASELINE_PAIRS = 300
 _NOTES = "Ben Abacha et al., Evaluation Methods in Automatic Medical Note Generation, 2023"
 
 
-class BertScore(Metric):
+class BertScore(SetMetric):
     """BERTScore: F1 of the best matches of the candidate's tokens (precision) and the reference's (recall).
 
     1 for the same text; unrelated texts score far above 0 (`baseline` moves them there). Higher is better.
@@ -53,7 +54,6 @@ class BertScore(Metric):
     defined = "Zhang et al., BERTScore, ICLR 2020, section 3"
     parts: tuple[str, ...] = ("precision", "recall", "f1", "cut")
     bounds: tuple[float | None, float | None] = (-1.0, 1.0)
-    keep_every: ClassVar[int] = 32
 
     def __init__(
         self,
@@ -68,7 +68,9 @@ class BertScore(Metric):
         super().__init__(references=references)
         from medassay.models import load
 
-        self.encoder = load("encoder", PAPER if models == "paper" else models)
+        source = PAPER if models == "paper" else models
+        self.encoder = load("encoder", source)
+        self.roles = (("encoder", source),)
         self.layer = default_layer(self.encoder.name, self.encoder.layers) if layer is None else layer
         if self.layer not in self.encoder.layers:
             known = self.encoder.layers
@@ -97,7 +99,7 @@ class BertScore(Metric):
             "long": self.long,
         }
 
-    def survey(self, batches: Iterable[Sequence[Case]], scored: Scorer) -> None:
+    def survey(self, batches: Iterable[Sequence[Case]], scored: ScoreSlice) -> None:
         """Document frequencies over the set's references, then the scores of random pairs."""
         if self.idf:
             self.documents, self.frequency = 0, Counter()
@@ -134,7 +136,7 @@ class BertScore(Metric):
             raise MedassayError(f"{self.name}: baseline=set needs cases with at least two different references")
         return tuple(float(np.mean([parts[p] for parts in means])) for p in ("precision", "recall", "f1"))  # type: ignore[return-value]
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         scores: list[Score] = [Score.none("not measured")] * len(cases)
         for block in by_reference(cases):
             texts = dict.fromkeys(
@@ -151,7 +153,7 @@ class BertScore(Metric):
                     continue
                 matched = match([encoded[cases[i].candidate] for i in ready], encoded[reference])
                 for i, one in zip(ready, matched):
-                    scores[i] = self._score(cases[i], one, encoded[cases[i].candidate], encoded[reference])
+                    scores[i] = self._score(cases[i], one, encoded[cases[i].candidate], encoded[reference], evidence)
         return scores
 
     def _encode(self, texts: Sequence[str]) -> list[Encoded]:
@@ -185,7 +187,7 @@ class BertScore(Metric):
             return f"no token of the {side} has any idf weight: each stands in every reference of the set"
         return f"the model's tokenizer finds no token in the {side}"
 
-    def _score(self, case: Case, found: Match, candidate: Encoded, reference: Encoded) -> Score:
+    def _score(self, case: Case, found: Match, candidate: Encoded, reference: Encoded, evidence: bool) -> Score:
         f1 = found.f1
         if f1 is None:
             return Score.none("precision or recall is not above 0, so there is no F1")
@@ -196,11 +198,10 @@ class BertScore(Metric):
         if "cut" in self.parts:
             tokens = candidate.tokens + candidate.cut + reference.tokens + reference.cut
             parts["cut"] = (candidate.cut + reference.cut) / tokens
-        return Score(values[2], parts=parts, evidence=self._evidence(case, found, candidate, reference))
+        shown = self._evidence(case, found, candidate, reference) if evidence else {}
+        return Score(values[2], parts=parts, evidence=shown)
 
     def _evidence(self, case: Case, found: Match, candidate: Encoded, reference: Encoded) -> Mapping[str, object]:
-        if not self.with_evidence:
-            return {}
         from medassay.language.sentences import sentences
 
         text, other = case.candidate, case.references[0]
@@ -310,15 +311,10 @@ def default_layer(name: str, layers: Sequence[int]) -> int:
     """
     if len(layers) == 1:
         return layers[0]
-    known = {row["model"]: int(row["layer"]) for row in _layer_rows()}
+    rows = read_table(files("medassay.metrics") / "bertscore_layers.tsv")
+    known = {row["model"]: int(row["layer"]) for row in rows}
     listed = known.get(name.partition("@")[0])
     return listed if listed in layers and listed is not None else round(0.75 * layers[-1])
-
-
-def _layer_rows() -> list[dict[str, str]]:
-    text = (files("medassay.metrics") / "bertscore_layers.tsv").read_text(encoding="utf-8")
-    lines = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
-    return [dict(zip(lines[0], line)) for line in lines[1:]]
 
 
 def read_baseline(path: Path, layer: int) -> tuple[tuple[float, float, float], str]:

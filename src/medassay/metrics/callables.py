@@ -1,8 +1,9 @@
-"""Any Python callable as a metric: `--metrics py:package.module:function`.
+"""A user's own code as a metric: `--metrics py:package.module:name`.
 
-The function is either per case, with parameters named after case fields
-(`def overlap(candidate, reference): …` returning a number), or takes all cases at once
-(`def overlap(cases): …` returning one number or `Score` a case). A `Metric` subclass works too.
+The name is that of a function, or of a `Metric` subclass or object. A function is either per case, with parameters
+named after case fields (`def overlap(candidate, reference, source=None): …` returning a number; a parameter with a
+default is passed where the case has the field), or takes all cases at once (`def overlap(cases): …` returning one
+number or `Score` per case).
 """
 
 from __future__ import annotations
@@ -10,82 +11,105 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from medassay.cases import Case
+from medassay.cases import ANY_FIELD, Case
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
 from medassay.scores import Score
 
+_NOT_THEIRS = frozenset({"medassay", *sys.stdlib_module_names})
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
 
 class CallableMetric(Metric):
-    """A user's function. The file it stands in is hashed into the signature, so edits never reuse old results."""
+    """A user's function.
+
+    needs: the parameters without a default; reads: those with one. A function of all cases may read any field,
+    unless it says which in attributes of its own (`overlap.needs = {"candidate"}`, `overlap.reads`).
+    """
 
     summary = "a Python function of yours"
     defined = "your code"
     bounds = (None, None)
-    keep_every = 64
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         super().__init__()
         self.name = name
         self.function = function
-        parameters = list(inspect.signature(function).parameters)
-        self.batch = parameters[:1] == ["cases"]
-        required = [
-            p.name for p in inspect.signature(function).parameters.values() if p.default is inspect.Parameter.empty
-        ]
-        self.needs = frozenset({"candidate", "reference"} if self.batch else required)
-        self.source = _source_hash(name, function)
+        parameters = inspect.signature(function).parameters
+        self.batch = next(iter(parameters), None) == "cases"
+        if self.batch:
+            declared = [frozenset(getattr(function, kind, ())) for kind in ("needs", "reads")]
+            self.needs = declared[0] or Metric.needs
+            self.reads = declared[1] if any(declared) else frozenset({ANY_FIELD})
+            return
+        named = [p for p in parameters.values() if p.kind in _NAMED]
+        self.needs = frozenset(p.name for p in named if p.default is p.empty)
+        self.reads = frozenset(p.name for p in named) - self.needs
 
-    def settings(self) -> Mapping[str, object]:
-        return {"source": self.source}
-
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         if self.batch:
             return [_as_score(value) for value in self.function(cases)]
-        return [_as_score(self.function(**{n: self._field(case, n) for n in self.needs})) for case in cases]
+        return [_as_score(self.function(**self._arguments(case))) for case in cases]
 
-    @staticmethod
-    def _field(case: Case, name: str) -> Any:
-        return getattr(case, name) if hasattr(case, name) else case.extra[name]
+    def _arguments(self, case: Case) -> dict[str, Any]:
+        given = {name for name in self.reads if case.has(name)} | self.needs
+        return {name: getattr(case, name) if hasattr(case, name) else case.extra[name] for name in given}
 
 
 def from_callable(request: str) -> Metric:
-    """The metric behind `py:package.module:function` (the current folder is importable)."""
-    module, _, attribute = request.removeprefix("py:").partition(":")
-    if not module or not attribute:
+    """The metric behind `py:package.module:name` (the current folder is importable).
+
+    The files of its code are hashed into the signature, so that an edited metric never reuses old results.
+    """
+    path, _, attribute = request.removeprefix("py:").partition(":")
+    if not path or not attribute:
         raise MedassayError(f"'{request}': write py:package.module:function")
     folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        found = getattr(import_module(module), attribute)
+        module = import_module(path)
+        found = getattr(module, attribute)
     except (ImportError, AttributeError) as error:
         raise MedassayError(f"'{request}' cannot be imported: {error}") from error
     if isinstance(found, type) and issubclass(found, Metric):
-        return found()
-    if isinstance(found, Metric):
-        return found
-    if not callable(found):
+        metric = found()
+    elif isinstance(found, Metric):
+        metric = found
+    elif callable(found):
+        metric = CallableMetric(request, found)
+    else:
         raise MedassayError(f"'{request}' is a {type(found).__name__}, not a function")
-    return CallableMetric(request, found)
+    metric.origin = {"source": _source_hash(request, module, found)}
+    return metric
 
 
-def _source_hash(name: str, function: Callable[..., Any]) -> str:
-    """A hash of the whole file the function stands in, so that what it calls there counts too."""
+def _source_hash(request: str, module: ModuleType, found: Any) -> str:
+    """A hash of whole files, so that what the code calls there counts too.
+
+    They are those of the module named, of the function, and of a metric's classes, as far as they are not ours.
+    """
+    if inspect.isroutine(found):
+        code: tuple[Any, ...] = (inspect.unwrap(found),)
+    else:
+        code = (found if isinstance(found, type) else type(found)).__mro__
+    theirs = [one for one in code if one.__module__.partition(".")[0] not in _NOT_THEIRS]
+    hasher = hashlib.sha256()
     try:
-        file = inspect.getsourcefile(inspect.unwrap(function))
-        source = Path(file or "").read_bytes()
+        for file in sorted({inspect.getsourcefile(one) or "" for one in (module, *theirs)}):
+            hasher.update(Path(file).read_bytes())
     except (OSError, TypeError) as error:
         raise MedassayError(
-            f"'{name}': its source cannot be read, so its results could not be told apart; "
+            f"'{request}': its source cannot be read, so its results could not be told apart; "
             "wrap it in a function in a .py file"
         ) from error
-    return hashlib.sha256(source).hexdigest()[:12]
+    return hasher.hexdigest()[:12]
 
 
 def _as_score(value: Any) -> Score:

@@ -17,6 +17,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from medassay.errors import MedassayError
@@ -53,6 +54,10 @@ class Budget:
     spent_calls: int = 0
     spent_tokens: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy in another process spends for itself."""
+        return Budget, (self.calls, self.tokens)
 
     def reserve(self, tokens: int) -> None:
         """Take one call and so many tokens, or fail."""
@@ -97,6 +102,7 @@ class Endpoint:
         backoff: float,
         what: str = "judge",
     ) -> None:
+        self.what = what
         self.url = checked_url(url, bool(key), what)
         self.model = model
         self._key = key
@@ -111,6 +117,11 @@ class Endpoint:
         self.opener = urllib.request.build_opener(_NoRedirect, *proxies)
         self.failures = 0
         """Calls in a row that came to nothing after all retries."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travels to a worker process by its settings; the budget counts from there."""
+        make = partial(Endpoint, timeout=self.timeout, retries=self.retries, backoff=self.backoff, what=self.what)
+        return make, (self.url, self.model, self._key, self.budget)
 
     def ask(self, system: str, user: str, most: int, *, image: str | None = None) -> Reply:
         """One answer of at most `most` tokens, at temperature 0; raises CallFailed.

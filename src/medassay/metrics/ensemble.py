@@ -21,7 +21,8 @@ from typing import Any, Literal
 from medassay import __version__
 from medassay.cases import Case
 from medassay.errors import InputError, MedassayError
-from medassay.metrics.base import Metric, Scorer
+from medassay.files import write_text
+from medassay.metrics.base import Ensemble, Metric, ScoreSlice, SetMetric
 from medassay.metrics.settings import choice
 from medassay.scores import Score
 
@@ -58,7 +59,7 @@ class Distribution:
         return None
 
 
-class ZMean(Metric):
+class ZMean(Ensemble, SetMetric):
     """Mean of z-scores of the members: 0 is the average case, 1 a standard deviation above it; higher is better.
 
     `z(rouge1_r,bertscore_f)`; any metric, family, part or setting may be a member. A member of which lower
@@ -150,7 +151,7 @@ class ZMean(Metric):
             **({"missing": "skip"} if self.skip else {}),
         }
 
-    def survey(self, batches: Iterable[Sequence[Case]], scored: Scorer) -> None:
+    def survey(self, batches: Iterable[Sequence[Case]], scored: ScoreSlice) -> None:
         """Mean and deviation of each member over the cases that all of them score (`skip`: that it scores itself)."""
         values = [array("d") for _ in self.members]
         for cases in batches:
@@ -163,15 +164,15 @@ class ZMean(Metric):
             member.name: Distribution.of(str(member.signature), column) for member, column in zip(self.members, values)
         }
 
-    def compose(self, scores: Sequence[Sequence[Score]]) -> list[Score]:
+    def compose(self, scores: Sequence[Sequence[Score]], evidence: bool = False) -> list[Score]:
         known = self._checked()
         ours = [known[member.name] for member in self.members]
         for member, one in zip(self.members, ours):
             if one.problem:
                 return [Score.none(f"{member.name} {one.problem}") for _ in scores[0]]
-        return [self._one(case, ours) for case in zip(*scores)]
+        return [self._mean(case, ours, evidence) for case in zip(*scores)]
 
-    def _one(self, scores: Sequence[Score], distributions: Sequence[Distribution]) -> Score:
+    def _mean(self, scores: Sequence[Score], distributions: Sequence[Distribution], evidence: bool) -> Score:
         shown: list[dict[str, Any]] = []
         for member, score, one in zip(self.members, scores, distributions):
             if score.value is None:
@@ -183,10 +184,7 @@ class ZMean(Metric):
         if not shown:
             return Score.none(f"{self.members[0].name}: {scores[0].unscored}")
         mean = math.fsum(item["z"] for item in shown) / len(shown)
-        return Score(mean, evidence={"members": shown} if self.with_evidence else {})
-
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
-        return self.compose([member.measure(cases) for member in self.members])
+        return Score(mean, evidence={"members": shown} if evidence else {})
 
 
 _BUNDLED = Path(str(files("medassay.metrics"))) / "distributions"
@@ -216,10 +214,7 @@ def save_distributions(path: Path, metrics: Iterable[Metric], values: Mapping[st
             if one.n
         },
     }
-    try:
-        path.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another file") from error
+    write_text(path, json.dumps(record, ensure_ascii=False, indent=1) + "\n")
 
 
 def read_distributions(path: Path) -> tuple[dict[str, Distribution], str]:

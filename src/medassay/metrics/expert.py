@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
 
 from medassay.cases import Case
@@ -27,7 +26,6 @@ class Expert(Metric):
     defined = "scale: HARE §4.2; estimator: MODEL_CARD.md, role expert"
     parts = ("low", "high")
     bounds = (0.0, 5.0)
-    keep_every = 32
 
     def __init__(self, *, models: str = "embedded", references: Literal["best", "mean"] = "best") -> None:
         super().__init__(references=references)
@@ -35,11 +33,12 @@ class Expert(Metric):
 
         self.models = models
         self.model = load("expert", models)
+        self.roles = (("expert", models), ("ner", models), ("re", models), ("align", models))
 
     def settings(self) -> Mapping[str, object]:
         return {"models": self.model.name}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         from medassay.language.checks import looks_english
         from medassay.language.layout import diagnosis_first
 
@@ -47,7 +46,7 @@ class Expert(Metric):
         ready = [case for case, reason in zip(cases, reasons) if reason is None]
         pairs = [(diagnosis_first(case.references[0]), diagnosis_first(case.candidate)) for case in ready]
         made = iter(self.model.judge(pairs))
-        told = iter(self._explained(ready) if self.with_evidence else [{}] * len(ready))
+        told = iter(self._explained(ready) if evidence else [{}] * len(ready))
         scores = []
         for reason in reasons:
             if reason is not None:
@@ -63,6 +62,4 @@ class Expert(Metric):
         """HARE's alignment of each pair, as evidence."""
         from medassay.metrics.hare import Hare
 
-        hare = Hare(models=self.models)
-        hare.with_evidence = True
-        return [score.evidence for score in hare.measure([replace(case) for case in cases])]
+        return [score.evidence for score in Hare(models=self.models).measure(cases, evidence=True)]

@@ -72,7 +72,6 @@ class Grounding(Metric):
     defined = "PathGLS §3.1 (raw); docs/metrics/grounding.md (calibrated)"
     needs = frozenset({"candidate", "image"})
     parts = ("raw", "assessed", "entities")
-    keep_every = 8
 
     def __init__(
         self,
@@ -89,6 +88,7 @@ class Grounding(Metric):
             raise MedassayError(f"grounding: budget={budget} must be at least 1, or none for all patches")
         self.models, self.images, self.mpp, self.budget, self.seed = models, images, mpp, budget, seed
         self.model = load("image", models)
+        self.roles = (("image", models), ("ner", models), ("re", models))
         self.windows = self.model.windows if windows is None else windows
         self._seen: OrderedDict[tuple[str, int, int], Views] = OrderedDict()
 
@@ -104,18 +104,18 @@ class Grounding(Metric):
             **stated,
         }
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         from medassay.language.checks import problem
 
         reasons = [problem(case.candidate) for case in cases]
         texts = [case.candidate for case, reason in zip(cases, reasons) if reason is None]
         reports = iter(read_reports(texts, self.models))
         return [
-            Score.none(f"candidate {reason}") if reason is not None else self._score(case, next(reports))
+            Score.none(f"candidate {reason}") if reason is not None else self._score(case, next(reports), evidence)
             for case, reason in zip(cases, reasons)
         ]
 
-    def _score(self, case: Case, report: Report) -> Score:
+    def _score(self, case: Case, report: Report, with_map: bool) -> Score:
         groundings, asked = self._entities(report)
         if not any(item["assessable"] for item in groundings):
             return Score.none(_nothing(groundings))
@@ -134,7 +134,7 @@ class Grounding(Metric):
             **({"warning": f"may not be histology: {views.warning}"} if views.warning else {}),
             "groundings": groundings,
         }
-        if self.with_evidence:
+        if with_map:
             chosen = [i for i, item in enumerate(asked) if item["assessable"]]
             evidence["map"] = heat_map(views, phrases.vectors[chosen])
         parts = {
@@ -186,13 +186,13 @@ class Grounding(Metric):
     def _look(self, image: str) -> Views:
         """What is seen of an image; kept while the next cases may speak of it too."""
         from medassay.slides import open_image
-        from medassay.slides.views import look
+        from medassay.slides.views import view_patches
 
         path = Path(self.images, image).expanduser()
         key = (str(path), *((path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else (0, 0)))
         if key not in self._seen:
             with open_image(path, mpp=self.mpp) as slide:
-                views = look(slide, self.model, budget=self.budget, seed=self.seed, windows=self.windows)
+                views = view_patches(slide, self.model, budget=self.budget, seed=self.seed, windows=self.windows)
             self._seen[key] = views
             while len(self._seen) > 1 and sum(map(len, self._seen.values())) > _KEPT_VIEWS:
                 self._seen.popitem(last=False)

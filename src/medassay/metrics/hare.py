@@ -39,7 +39,6 @@ class Hare(Metric):
     name = "hare"
     summary = "entities and relations of a pathology report met with the reference's"
     defined = "HARE §3.3–3.4 (paper mode); docs/metrics/hare.md (clinical mode)"
-    keep_every = 32
 
     def __init__(
         self,
@@ -61,9 +60,7 @@ class Hare(Metric):
                 raise MedassayError(f"hare: {what}={value} is not one of {', '.join(allowed)}")
         self.mode, self.models, self.threshold, self.keep, self.total = mode, models, threshold, keep, total
         self.aligner: Encoder = load("align", models)
-        # On a GPU a slice takes a second or so, and small ones would leave it waiting: a kill loses no more time.
-        at_once = int(getattr(self.aligner, "cases_at_once", 0))
-        self.keep_every = max(type(self).keep_every, at_once)  # type: ignore[misc]
+        self.roles = (("ner", models), ("re", models), ("align", models))
         if mode == "paper":
             self.parts = ("precision", "recall", "entities", "relations")
             self.bounds = (0.0, 2.0) if total == "sum" else (0.0, 1.0)
@@ -80,19 +77,19 @@ class Hare(Metric):
 
         return {**common, "weights": WEIGHTS.version, "empty": "unscored"}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         reasons = unreadable(cases)
         ready = [case for case, reason in zip(cases, reasons) if reason is None]
         texts = [case.references[0] for case in ready] + [case.candidate for case in ready]
         reports = read_reports(texts, models=self.models)
         pairs = list(zip(reports[: len(ready)], reports[len(ready) :]))
-        made = iter(self._paper(pairs) if self.mode == "paper" else self._clinical(pairs))
+        made = iter(self._paper(pairs) if self.mode == "paper" else self._clinical(pairs, evidence))
         return [Score.none(reason) if reason is not None else next(made) for reason in reasons]
 
-    def _clinical(self, pairs: Sequence[tuple[Report, Report]]) -> list[Score]:
+    def _clinical(self, pairs: Sequence[tuple[Report, Report]], evidence: bool) -> list[Score]:
         from medassay.metrics.hare_clinical import score_pairs
 
-        return score_pairs(pairs, self.aligner, evidence=self.with_evidence)
+        return score_pairs(pairs, self.aligner, evidence=evidence)
 
     def _paper(self, pairs: Sequence[tuple[Report, Report]]) -> list[Score]:
         kept = [tuple(self._kept(report) for report in pair) for pair in pairs]

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from medassay.cases import Case
@@ -65,7 +65,7 @@ class Judge(Metric):
     It compares with the reference, the source, or both, whichever the case has (several references: all are
     shown). Temperature 0; `repeats` asks again, and the part `variance` says how far the answers of one case
     differ. An answer that is not the JSON asked for, or lacks the check word of its case, does not count; a
-    case without a valid answer is unscored, with the reason. Nothing is spent beyond `calls` and `tokens`.
+    case without a valid answer has failed, with the reason. Nothing is spent beyond `calls` and `tokens`.
 
     url, model: the endpoint (`https://host/v1`) and its model. The key comes from the environment variable
         MEDASSAY_JUDGE_KEY (`key_env` names another) and stands in no file, signature or message.
@@ -77,9 +77,7 @@ class Judge(Metric):
     needs = frozenset({"candidate"})
     reads = frozenset({"reference", "source"})
     parts = ("accuracy", "completeness", "variance", "answers")
-    runs_on = "network"
-    keep_every: ClassVar[int] = 16
-    keeps_unscored: ClassVar[bool] = False
+    waits_for_network = True
 
     def __init__(
         self,
@@ -127,7 +125,7 @@ class Judge(Metric):
             "repeats": self.repeats,
         }
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         lacking = [not (case.has("reference") or case.has("source")) for case in cases]
         pool = ThreadPoolExecutor(self.concurrency, thread_name_prefix="judge")
         try:
@@ -142,9 +140,6 @@ class Judge(Metric):
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
-
-    def stop(self) -> None:
-        self.endpoint.stopped.set()
 
     def _ask(self, case: Case) -> Opinion | str:
         """A valid answer, or why there is none; an unusable one is asked for once more."""
@@ -167,7 +162,7 @@ class Judge(Metric):
         valid = [answer for answer in answers if isinstance(answer, Opinion)]
         failures = [answer for answer in answers if isinstance(answer, str)]
         if not valid:
-            return Score.none(failures[0])
+            return Score.failure(failures[0])
         means = {mark: math.fsum(one.marks[mark] for one in valid) / len(valid) for mark in MARKS}
         value = means.pop("overall")
         parts = {**means, "answers": float(len(valid))}

@@ -114,7 +114,7 @@ class Bleu(Metric):
             )
         )
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         scores: list[Score] = []
         for block in blocks(cases, self.normalize):
             statistics = self._statistics(block)
@@ -208,7 +208,7 @@ class Chrf(Metric):
             )
         )
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         scores: list[Score] = []
         for block in blocks(cases, self.normalize):
             statistics = self._statistics(block)
@@ -306,7 +306,7 @@ class Levenshtein(Metric):
     def settings(self) -> Mapping[str, object]:
         return {"level": self.level, "case": "lc" if self.lowercase else "mixed", "norm": self.normalize}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         from rapidfuzz.distance import Levenshtein as Edits
         from rapidfuzz.process import cpdist
 

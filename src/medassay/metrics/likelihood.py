@@ -8,7 +8,7 @@ more (Ben Abacha et al., 2023, section 4.3.1). Any model of the role `likelihood
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -44,7 +44,6 @@ class BartScore(Metric):
     parts: tuple[str, ...] = DIRECTIONS
     bounds: tuple[float | None, float | None] = (None, 0.0)
     reads: frozenset[str] = frozenset({"source"})
-    keep_every: ClassVar[int] = 256
 
     def __init__(
         self,
@@ -59,6 +58,7 @@ class BartScore(Metric):
         from medassay.models import load
 
         self.model = load("likelihood", models)
+        self.roles = (("likelihood", models),)
         self.direction = choice("direction", direction, DIRECTIONS)
         self.formula = choice("formula", formula, ("normalised", "printed"))
         self.lift = flag("lift", lift)
@@ -77,7 +77,7 @@ class BartScore(Metric):
             "lift": self.lift,
         }
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         asked = [(i, part, pair) for i, case in enumerate(cases) for part, pair in self._pairs(case)]
         logs = self.model.token_logs([pair for _, _, pair in asked])
         alone = self.model.token_logs([("", text) for _, _, (_, text) in asked]) if self.lift else logs
@@ -85,7 +85,7 @@ class BartScore(Metric):
         for (i, part, pair), one, other in zip(asked, logs, alone):
             kept = TokenLogs(one.logs - other.logs, one.offsets) if self.lift else one
             found[i][part] = (pair[1], kept)
-        return [self._score(one) for one in found]
+        return [self._score(one, evidence) for one in found]
 
     def _pairs(self, case: Case) -> Iterator[tuple[str, tuple[str, str]]]:
         """(part, (given text, foretold text)) of a case."""
@@ -95,7 +95,7 @@ class BartScore(Metric):
         if case.has("source") and case.source is not None:
             yield "faithfulness", (case.source, case.candidate)
 
-    def _score(self, found: Mapping[str, tuple[str, TokenLogs]]) -> Score:
+    def _score(self, found: Mapping[str, tuple[str, TokenLogs]], evidence: bool) -> Score:
         values = {}
         for part, (text, logs) in found.items():
             if not len(logs.logs):
@@ -106,7 +106,7 @@ class BartScore(Metric):
         if "precision" in values:
             values["f1"] = (values["precision"] + values["recall"]) / 2
         ordered = {part: values[part] for part in self.parts if part in values}
-        return Score(values[self.direction], parts=ordered, evidence=self._evidence(found))
+        return Score(values[self.direction], parts=ordered, evidence=self._evidence(found) if evidence else {})
 
     def weights(self, text: str, logs: TokenLogs) -> Floats:
         """What each token of a text counts."""
@@ -114,8 +114,6 @@ class BartScore(Metric):
 
     def _evidence(self, found: Mapping[str, tuple[str, TokenLogs]]) -> Mapping[str, object]:
         """The sentences that cost the score: of the candidate given the text it is held against, of the reference."""
-        if not self.with_evidence:
-            return {}
         first = "faithfulness" if self.direction == "faithfulness" else "precision"
         shown = [part for part in (first, "recall") if part in found]
         return {"sentences": [one for part in shown for one in least_likely(*found[part], _SIDES[part])]}

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from medassay.cases import Case
 from medassay.errors import MedassayError
 from medassay.language.checks import problem
-from medassay.language.contradiction import CONTRADICTS, Verdict, compare, settle, within
+from medassay.language.contradiction import CONTRADICTS, Verdict, compare, strongest_verdict, within
 from medassay.language.graph import Report, read_reports
 from medassay.language.inference import CombinedNli, load_nli
 from medassay.language.statements import Pair, Statement, described, pairs, statements
@@ -76,7 +76,6 @@ class Logic(Metric):
     defined = "PathGLS §3.2; docs/metrics/logic.md"
     needs = frozenset({"candidate"})
     parts = ("pairs", "contradictions")
-    keep_every = 64
 
     def __init__(
         self, *, mode: Literal["clinical", "paper"] = "clinical", models: str = "embedded", k: int | None = None
@@ -88,11 +87,12 @@ class Logic(Metric):
             raise MedassayError(f"logic: k = {k!r}; give a whole number from 1, or leave it out for ceil(0.3 · pairs)")
         self.mode, self.models, self.k = mode, models, k
         self.model = load("nli", models) if mode == "paper" else load_nli(models)
+        self.roles = (("nli", models), ("ner", models), ("re", models))
 
     def settings(self) -> Mapping[str, object]:
         return {"mode": self.mode, "models": self.model.name, "k": self.k or f"ceil({SHARE}·pairs)", "few": "unscored"}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         reasons = [problem(case.candidate) for case in cases]
         ready = [case for case, reason in zip(cases, reasons) if reason is None]
         made = iter(self._scores(read_reports([case.candidate for case in ready], self.models)))
@@ -153,7 +153,7 @@ def _inside(found: Sequence[Statement]) -> Iterator[Found]:
 def _between(found: Sequence[Statement]) -> Iterator[Found]:
     """The pairs of statements, with the verdict of the structured comparison where it has one."""
     for pair in pairs(list(found)):
-        verdict = settle(compare(found[pair.premise].report, found[pair.hypothesis].report, strict=True))
+        verdict = strongest_verdict(compare(found[pair.premise].report, found[pair.hypothesis].report, strict=True))
         if verdict is not None and verdict.kind in LOOSE and found[pair.premise].many:
             verdict = None
         yield Found(pair, 0.0 if verdict is None else _chance(verdict), verdict)

@@ -76,7 +76,7 @@ class Meteor(Metric):
         weights = {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
         return {"modules": stages, **release, **weights, "tok": "13a", "case": "lc", "norm": self.normalize}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         return [
             self._score(
                 tokens(normalized(case.candidate, self.normalize)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -83,7 +83,6 @@ class Mist(Metric):
     defined = f"{_NOTES}, section 4.1"
     parts = ("precision", "recall", "f1")
     bounds: tuple[float | None, float | None] = (-1.0, 1.0)
-    keep_every: ClassVar[int] = 512
 
     def __init__(
         self,
@@ -97,6 +96,7 @@ class Mist(Metric):
         self.variant = choice("variant", variant, ("recall", "printed"))
         self.negation = flag("negation", negation)
         self.vectors: ConceptVectors = load("kge", models)
+        self.roles = (("kge", models),)
         if self.variant == "printed":
             self.bounds = (None, None)
 
@@ -114,7 +114,7 @@ class Mist(Metric):
         terms = self.vectors.terms
         return None if terms is None else names_of(terms.names, terms.ids, terms.labels)
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         texts = dict.fromkeys(text for case in cases for text in (case.candidate, case.references[0]))
         unfit = {text: problem(text) for text in texts}
         read = {text: [] if unfit[text] else self.concepts(text) for text in texts}
@@ -122,8 +122,10 @@ class Mist(Metric):
         for case in cases:
             sides = {"reference": case.references[0], "candidate": case.candidate}
             reason = next((f"{side} {unfit[text]}" for side, text in sides.items() if unfit[text]), None)
-            done = Score.none(reason) if reason else self._score(read[case.candidate], read[case.references[0]])
-            scores.append(done)
+            if reason:
+                scores.append(Score.none(reason))
+            else:
+                scores.append(self._score(read[case.candidate], read[case.references[0]], evidence))
         return scores
 
     def concepts(self, text: str) -> list[Found]:
@@ -157,12 +159,13 @@ class Mist(Metric):
         ]
         return made
 
-    def _score(self, candidate: Sequence[Found], reference: Sequence[Found]) -> Score:
+    def _score(self, candidate: Sequence[Found], reference: Sequence[Found], evidence: bool) -> Score:
         if not reference:
             return Score.none("no medical concept found in the reference")
         if not candidate:
             parts = {"precision": 0.0, "recall": 0.0, "f1": 0.0}
-            return Score(0.0, parts=parts, evidence=self._evidence(candidate, reference, np.zeros((len(reference), 0))))
+            shown = self._evidence(candidate, reference, np.zeros((len(reference), 0))) if evidence else {}
+            return Score(0.0, parts=parts, evidence=shown)
         plain = self.similarities(candidate, reference)
         clash = self._clashes(candidate, reference)
         met = np.where(clash, 0.0, plain)
@@ -172,7 +175,7 @@ class Mist(Metric):
         return Score(
             recall if self.variant == "recall" else printed,
             parts={"precision": precision, "recall": recall, "f1": f1},
-            evidence=self._evidence(candidate, reference, plain),
+            evidence=self._evidence(candidate, reference, plain) if evidence else {},
         )
 
     def _clashes(self, candidate: Sequence[Found], reference: Sequence[Found]) -> Any:
@@ -183,8 +186,6 @@ class Mist(Metric):
 
     def _evidence(self, candidate: Sequence[Found], reference: Sequence[Found], plain: Floats) -> Mapping[str, Any]:
         """Every place that names a concept, with its fate, and the best partner of each concept."""
-        if not self.with_evidence:
-            return {}
         clash = self._clashes(candidate, reference)
         best = np.where(clash, 0.0, plain)
         sides: dict[str, list[dict[str, Any]]] = {"candidate": [], "reference": []}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from medassay.cases import Case
 from medassay.errors import MedassayError
@@ -48,21 +48,22 @@ class Facts(Metric):
     summary = "a cross-encoder's estimate of factual precision, recall and F1"
     defined = f"{_PAPER}, section 3 (the counted facts); estimated by the embedded pair model"
     parts = ("precision", "recall", "hallucination", "omission")
-    keep_every: ClassVar[int] = 128
 
     def __init__(self, *, models: str = "embedded", references: Literal["best", "mean"] = "best") -> None:
         super().__init__(references=references)
         from medassay.models import load
 
         # No paper has a model for this question, so the preset `paper` leaves it embedded.
-        self.model: Any = load("quality", "embedded" if models == "paper" else models)
+        source = "embedded" if models == "paper" else models
+        self.model: Any = load("quality", source)
+        self.roles = (("quality", source),)
         if not hasattr(self.model, "facts"):
             raise MedassayError(f"facts: {self.model.name} does not estimate facts; use models=embedded")
 
     def settings(self) -> Mapping[str, object]:
         return {"models": self.model.name}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         rows = self.model.facts([(case.references[0], case.candidate) for case in cases], sentences=sentences)
         made = []
         for row in rows:
@@ -88,7 +89,6 @@ class Note(Metric):
     reads = frozenset({"source"})
     parts = ("omission", "fidelity", "recall", "hallucination")
     bounds = (None, None)
-    keep_every: ClassVar[int] = 128
 
     def __init__(self, *, models: str = "embedded", references: Literal["best", "mean"] = "best") -> None:
         super().__init__(references=references)
@@ -96,12 +96,13 @@ class Note(Metric):
         self.hallucination = Hallucination(references=references)
         self.fidelity = Fidelity(models=models, references=references)
         self.facts = Facts(models=models, references=references)
+        self.roles = (*self.fidelity.roles, *self.facts.roles)
 
     def settings(self) -> Mapping[str, object]:
         weights = "+".join(f"{name}*{member[0]:g}" for name, member in MEMBERS.items())
         return {"members": weights, **self.omission.settings(), **self.facts.settings()}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         columns = [metric.measure(cases) for metric in (self.omission, self.fidelity, self.facts, self.hallucination)]
         return [self._one(case, *scores) for case, *scores in zip(cases, *columns)]
 

@@ -36,18 +36,19 @@ class _Pairwise(Metric):
     def _load(self, models: str) -> Any:
         from medassay.models import load
 
+        self.roles = (("quality", models),)
         return load("quality", models)
 
     def settings(self) -> Mapping[str, object]:
         return {"models": self.model.name}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         reasons = [_unreadable(case) for case in cases]
         ready = [case for case, reason in zip(cases, reasons) if reason is None]
-        made = iter(self._scored(ready))
+        made = iter(self._scored(ready, evidence))
         return [next(made) if reason is None else Score.none(reason) for reason in reasons]
 
-    def _scored(self, cases: Sequence[Case]) -> list[Score]:
+    def _scored(self, cases: Sequence[Case], evidence: bool) -> list[Score]:
         raise NotImplementedError
 
 
@@ -82,7 +83,7 @@ class Fidelity(_Pairwise):
             )
         return model
 
-    def _scored(self, cases: Sequence[Case]) -> list[Score]:
+    def _scored(self, cases: Sequence[Case], evidence: bool) -> list[Score]:
         from medassay.metrics.pointing import sentences_at_fault
 
         asked = [case for case in cases if not same_text(case.references[0], case.candidate)]
@@ -93,9 +94,9 @@ class Fidelity(_Pairwise):
                 scores.append(Score(1.0))
                 continue
             one = next(judged)
-            found = sentences_at_fault(one, case.references[0], case.candidate) if self.with_evidence else []
-            evidence = {"sentences": found} if found else {}
-            scores.append(Score(min(one.fidelity, _NEAREST), evidence=evidence))
+            found = sentences_at_fault(one, case.references[0], case.candidate) if evidence else []
+            shown = {"sentences": found} if found else {}
+            scores.append(Score(min(one.fidelity, _NEAREST), evidence=shown))
         return scores
 
 
@@ -114,7 +115,7 @@ class ClinicalBleurt(_Pairwise):
     def _load(self, models: str) -> Any:
         return super()._load("embedded" if models == "paper" else models)
 
-    def _scored(self, cases: Sequence[Case]) -> list[Score]:
+    def _scored(self, cases: Sequence[Case], evidence: bool) -> list[Score]:
         values = self.model.scores([(case.references[0], case.candidate) for case in cases], sentences=sentences)
         return [
             Score(1.0 if same_text(case.references[0], case.candidate) else min(max(float(value), 0.0), _NEAREST))
@@ -138,6 +139,6 @@ class Bleurt(_Pairwise):
     def _load(self, models: str) -> Any:
         return super()._load("paper" if models == "embedded" else models)
 
-    def _scored(self, cases: Sequence[Case]) -> list[Score]:
+    def _scored(self, cases: Sequence[Case], evidence: bool) -> list[Score]:
         values = self.model.scores([(case.references[0], case.candidate) for case in cases], sentences=sentences)
         return [Score(float(value)) for value in values]

@@ -14,6 +14,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
+from medassay import __version__
 from medassay.errors import MedassayError, UnknownName, nearest
 from medassay.metrics.base import Metric, Part
 
@@ -93,20 +94,24 @@ def metric_class(name: str) -> type[Metric]:
     return found
 
 
-def load_metrics(requests: str | Iterable[str], **common: Any) -> list[Metric]:
-    """The metrics asked for, in order, each once. `common` settings go to those that know them.
+def load_metrics(requests: str | Metric | Iterable[str | Metric], **common: Any) -> list[Metric]:
+    """The metrics asked for by name, or given as they are: in order, each name once.
+
+    `common` settings go to those loaded here that know them.
 
     >>> [metric.name for metric in load_metrics("rouge,rouge1_r")]
     ['rouge1', 'rouge2', 'rougeL', 'rougeLsum', 'rouge1_r']
     """
-    texts = split(requests) if isinstance(requests, str) else [t for r in requests for t in split(r)]
-    flat = [name for text in texts for name in _members(text)]
-    if not flat:
-        raise UnknownName("no metric named; `medassay metrics` lists them")
     metrics: dict[str, Metric] = {}
-    for text in flat:
-        metric = load_metric(text, **common)
-        metrics.setdefault(metric.name, metric)
+    for request in [requests] if isinstance(requests, str | Metric) else requests:
+        if isinstance(request, Metric):
+            metrics.setdefault(request.name, request)
+            continue
+        for name in (name for text in split(request) for name in _members(text)):
+            metric = load_metric(name, **common)
+            metrics.setdefault(metric.name, metric)
+    if not metrics:
+        raise UnknownName("no metric named; `medassay metrics` lists them")
     return list(metrics.values())
 
 
@@ -128,11 +133,12 @@ def load_metric(request: str, **common: Any) -> Metric:
         raise UnknownName(f"'{request}' is not a metric request; write name, name(key=value) or name.part")
     name, inside, tail = match["name"], match["inside"], match["tail"]
     if inside is None and name not in names():
-        whole, part = _as_part(name)
+        whole, part = as_part(name)
         if whole is not None:
             return Part(load_metric(whole, **common), part, name)
-    cls = metric_class(name)
-    metric = _construct(cls, name, inside, common)
+    metric = _construct(metric_class(name), name, inside, common)
+    if name not in BUILT_IN:
+        _sign(metric, name)
     if inside:
         metric.name = f"{name}({','.join(split(inside))})"
     if not tail:
@@ -143,7 +149,15 @@ def load_metric(request: str, **common: Any) -> Metric:
     return Part(metric, part, metric.name + tail)
 
 
-def _as_part(name: str) -> tuple[str | None, str]:
+def _sign(metric: Metric, name: str) -> None:
+    """Have the signature of a metric from another distribution carry that one's name and version, beside ours."""
+    entry = next((entry for entry in entry_points(group="medassay.metrics") if entry.name == name), None)
+    if entry is not None and entry.dist is not None:
+        metric.origin = {"from": entry.dist.name, "medassay": __version__}
+        metric.version = entry.dist.version
+
+
+def as_part(name: str) -> tuple[str | None, str]:
     """`rouge1_r` and `rouge1.recall` as (whole, part); (None, "") where they are no such thing."""
     for separator in (".", "_"):
         whole, _, part = name.rpartition(separator)

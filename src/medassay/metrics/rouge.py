@@ -77,7 +77,7 @@ class _Rouge(Metric):
     def aligned(self, candidate: str, reference: str) -> Pairs:
         """The units in common as positions of their first words (candidate, reference)."""
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         scores: list[Score] = []
         for block in blocks(cases, self.normalize):
             hits, of_candidate, of_reference = self.hits(block, lexicon(self.stem).encode(block.texts))
@@ -86,15 +86,17 @@ class _Rouge(Metric):
             f1 = _f1(precision, recall)
             these = cases[len(scores) : len(scores) + len(f1)]
             scores += [
-                Score(f, parts={"precision": p, "recall": r, "f1": f}, evidence=self._evidence(case))
+                Score(
+                    f,
+                    parts={"precision": p, "recall": r, "f1": f},
+                    evidence=self._evidence(case) if evidence else {},
+                )
                 for p, r, f, case in zip(precision.tolist(), recall.tolist(), f1.tolist(), these)
             ]
         return scores
 
     def _evidence(self, case: Case) -> Mapping[str, Any]:
         """Where the matched words stand; nothing where normalisation moved the characters."""
-        if not self.with_evidence:
-            return {}
         candidate, reference = case.candidate, case.reference or ""
         if any(normalized(text, self.normalize) != text for text in (candidate, reference)):
             return {}

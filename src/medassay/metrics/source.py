@@ -25,6 +25,7 @@ from medassay.language.mentions import mentions
 from medassay.language.numbers import numbers
 from medassay.language.support import Ground, Support, rarity, stems
 from medassay.metrics.base import Metric
+from medassay.metrics.scoring import over_references
 from medassay.metrics.settings import flag
 from medassay.scores import Score
 
@@ -122,11 +123,12 @@ class _Rate(Metric):
             from medassay.language.inference import load_nli
 
             self.nli = load_nli(models)
+            self.roles = (("nli", models),)
 
     def settings(self) -> Mapping[str, object]:
         return {"weights": _stored()["version"], "entailment": self.nli.name if self.nli else False}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         return [self._one(case) for case in cases]
 
     def check(self, case: Case) -> tuple[str, list[Checked]]:
@@ -261,11 +263,11 @@ class Omission(_Rate):
     defined = "medassay; the rate is that of Ben Abacha et al. 2023, section 3"
     verdict = "left out"
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         made = []
         for case in cases:
             each = [self._one(replace(case, references=(text,))) for text in case.references] or [self._one(case)]
-            made.append(each[0] if len(each) == 1 else self._over_references(each))
+            made.append(each[0] if len(each) == 1 else over_references(self, each))
         return made
 
     def check(self, case: Case) -> tuple[str, list[Checked]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -31,6 +31,7 @@ class Distance(Protocol):
     """A semantic distance between two reports, 0 (the same) to 1; a text where it cannot be had."""
 
     name: str
+    roles: tuple[tuple[str, str], ...]
 
     def settings(self) -> Mapping[str, object]: ...
 
@@ -46,6 +47,7 @@ class HareDistance:
         from medassay.metrics.hare import Hare
 
         self.hare = Hare(mode="clinical", models=models)
+        self.roles = self.hare.roles
 
     def settings(self) -> Mapping[str, object]:
         made = self.hare.settings()
@@ -53,7 +55,7 @@ class HareDistance:
 
     def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | str]:
         both = [Case("", b, (a,)) for a, b in pairs] + [Case("", a, (b,)) for a, b in pairs]
-        scores = self.hare.score(both)
+        scores = self.hare.measure(both)
         return [self._mean(one, other) for one, other in zip(scores[: len(pairs)], scores[len(pairs) :])]
 
     @staticmethod
@@ -72,6 +74,7 @@ class EncoderDistance:
 
     def __init__(self, models: str) -> None:
         self.encoder = load("encoder", models)
+        self.roles: tuple[tuple[str, str], ...] = (("encoder", models),)
 
     def settings(self) -> Mapping[str, object]:
         return {"models": self.encoder.name}
@@ -108,17 +111,17 @@ class Stability(Metric):
     needs = frozenset({"candidate"})
     reads = frozenset({*HALVES.values(), *(FAILURE.format(column=column) for column in HALVES.values())})
     parts = ("stain", "attack", "halves")
-    keep_every: ClassVar[int] = 64
 
     def __init__(self, *, distance: str = "hare", models: str = "embedded") -> None:
         super().__init__()
         chosen = choice("stability: distance", distance, ("hare", "encoder"))
         self.distance: Distance = HareDistance(models) if chosen == "hare" else EncoderDistance(models)
+        self.roles = self.distance.roles
 
     def settings(self) -> Mapping[str, object]:
         return {"distance": self.distance.name, **self.distance.settings(), "failed": "unscored"}
 
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         brought = [{name: _half(case, column) for name, column in HALVES.items()} for case in cases]
         pairs: dict[tuple[str, str], float | str] = {}
         for case, halves in zip(cases, brought):

@@ -13,9 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from medassay.cases import Case
 from medassay.errors import MedassayError
-from medassay.metrics.base import Metric
+from medassay.metrics.base import Ensemble, Metric
 from medassay.metrics.policy import DIMENSIONS, Policy, parse_weights, read_policy
 from medassay.scores import Score
 
@@ -23,7 +22,7 @@ PARTIAL, ROUTE = "trust.partial", "route"
 LABELS = (PARTIAL, ROUTE, f"{ROUTE}.why", f"{ROUTE}.unscored")
 
 
-class Trust(Metric):
+class Trust(Ensemble):
     """Weighted mean of grounding, logic and stability: 0 to 1, higher is better; and the route that follows.
 
     Parts are the dimensions and `weight`, the share of the weights that was assessed (1: whole). The labels
@@ -67,7 +66,7 @@ class Trust(Metric):
             **{member.name.partition("(")[0]: _short(member) for member in self.members},
         }
 
-    def compose(self, scores: Sequence[Sequence[Score]]) -> list[Score]:
+    def compose(self, scores: Sequence[Sequence[Score]], evidence: bool = False) -> list[Score]:
         return [self.one(case) for case in zip(*scores)]
 
     def one(self, scores: Sequence[Score]) -> Score:
@@ -113,9 +112,6 @@ class Trust(Metric):
         route, why = self.policy.route(value, assessed, partial, contradictions)
         labels = {ROUTE: route, f"{ROUTE}.why": why}
         return {PARTIAL: partial, **labels} if partial else labels
-
-    def measure(self, cases: Sequence[Case]) -> list[Score]:
-        return self.compose([member.score_slice(cases) for member in self.members])
 
 
 def _dimensions(members: Sequence[str | Metric], models: str | None, policy: Policy) -> tuple[Metric, ...]:

@@ -23,7 +23,7 @@ from medassay.models.hub_device import Answer, Batch, Part, ahead, choose, prepa
 from medassay.models.hub_files import HubFolder, is_path, open_folder
 from medassay.models.hub_packed import packed
 from medassay.models.pairs import PairFrame, join_pair
-from medassay.models.tokens import Tokens, Window, encodable, sentence_windows
+from medassay.models.tokens import Tokens, encodable
 
 LONGEST = 512
 """Tokens a row, frame tokens included, even where a model could read more: cost grows with the square."""
@@ -307,11 +307,6 @@ class Network:
             waiting = sent
         if waiting is not None:
             yield waiting.get()
-
-
-def windows_of(texts: Sequence[str], reads: Sequence[Read], limit: int) -> list[Window]:
-    """Windows of whole sentences, at most `limit` tokens each, over all texts."""
-    return [w for i, one in enumerate(reads) for w in sentence_windows(texts[i], one.tokens, i, limit)]
 
 
 def first_line(error: Exception) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,11 +11,12 @@ import numpy as np
 from medassay.errors import ModelError
 from medassay.models.activations import sigmoid
 from medassay.models.base import Judgement, Matrix, TokenStates
-from medassay.models.hub import Network, Read, windows_of
+from medassay.models.caching import RecentAnswers
+from medassay.models.hub import Network, Read
 from medassay.models.hub_labels import group, read_tags
-from medassay.models.roles import apart
+from medassay.models.roles import without_overlaps
 from medassay.models.states import join_states, state_windows
-from medassay.models.tokens import Tokens, Window
+from medassay.models.tokens import Tokens, Window, text_windows
 from medassay.spans import Span
 
 _CACHED_TEXTS = 20_000
@@ -39,7 +39,7 @@ class HubEncoder:
         self.first_token = _pooling(network) == "cls"
         self.layers = range(int(network.model.config.num_hidden_layers) + 1)
         self.cases_at_once = CASES_AT_ONCE if network.device == "cuda" else 0
-        self.cache: OrderedDict[str, Matrix] = OrderedDict()
+        self.cache: RecentAnswers[str, Matrix] = RecentAnswers(_CACHED_TEXTS)
 
     def token_ids(self, texts: Sequence[str], *, cut: bool = False) -> list[list[int]]:
         """The ids of each text's tokens, without frame tokens; `cut`: only those that fit in a row."""
@@ -76,12 +76,7 @@ class HubEncoder:
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Unit vectors [texts, size]. A long text is the mean of its windows, weighted by their tokens."""
-        fresh = [text for text in dict.fromkeys(texts) if text not in self.cache]
-        made = dict(zip(fresh, self._encode(fresh)))
-        rows = [made[text] if text in made else self.cache[text] for text in texts]
-        self.cache.update(made)
-        while len(self.cache) > _CACHED_TEXTS:
-            self.cache.popitem(last=False)
+        rows = self.cache.look_up(texts, self._encode)
         return np.stack(rows) if rows else np.zeros((0, self.size), np.float32)
 
     def _encode(self, texts: Sequence[str]) -> list[Matrix]:
@@ -130,7 +125,7 @@ class HubNer:
         self.network, self.name = network, network.name
         self.tags = read_tags(network.labels, str(network.folder.path))
         self.at_once = READ_AT_ONCE
-        self.cache: OrderedDict[str, list[Span]] = OrderedDict()
+        self.cache: RecentAnswers[str, list[Span]] = RecentAnswers(_CACHED_TEXTS)
 
     def spans(self, texts: Sequence[str]) -> list[list[Span]]:
         """The entities of each text, in text order, never overlapping; equal texts are read once a run."""
@@ -141,7 +136,7 @@ class HubNer:
         known = {text: self.cache[text] for text in texts if text in self.cache}
         fresh = [text for text in dict.fromkeys(texts) if text not in known]
         reads = self.network.read(fresh)
-        windows = windows_of(fresh, reads, self.network.room)
+        windows = text_windows(fresh, [read.tokens for read in reads], self.network.room)
         rows = [self.network.framed(reads[w.text].tokens.ids[w.first : w.last]) for w in windows]
         sent = self.network.launch([(0, rows)], lambda output, _: output.logits.float().softmax(-1))
 
@@ -152,10 +147,8 @@ class HubNer:
                 for k, i in enumerate(batch):
                     text = fresh[windows[i].text]
                     found[text] += self._decode(text, windows[i], reads[windows[i].text], chances[k])
-            made = {text: apart(spans) for text, spans in found.items()}
-            self.cache.update(made)
-            while len(self.cache) > _CACHED_TEXTS:
-                self.cache.popitem(last=False)
+            made = {text: without_overlaps(spans) for text, spans in found.items()}
+            self.cache.keep(made)
             placed = known | made
             return [placed[text] for text in texts]
 

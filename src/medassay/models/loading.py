@@ -124,6 +124,12 @@ def _open(role: str, source: str) -> Any:
     return load_hub(role, source)
 
 
+def unload() -> None:
+    """Forget the models loaded so far: the next `load` opens them anew."""
+    _load.cache_clear()
+    model_set.cache_clear()
+
+
 @lru_cache(maxsize=32)
 def model_set(folder: Path = HOME) -> ModelSet:
     """A model set, opened once a process: its graphs and caches are shared by all roles."""

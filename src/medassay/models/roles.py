@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,15 +11,18 @@ import numpy as np
 from medassay.errors import ModelError
 from medassay.models.activations import sigmoid, softmax
 from medassay.models.base import Judgement, Matrix, TokenStates
+from medassay.models.caching import RecentAnswers
 from medassay.models.decoding import bio_transitions, decode_spans
 from medassay.models.graphs import BUDGET, ModelSet, framed, stack
 from medassay.models.pairs import bert_frame, join_pair
 from medassay.models.states import join_states, state_windows
-from medassay.models.tokens import CLS, SEP, Tokens, Window, batches, sentence_windows
+from medassay.models.tokens import CLS, SEP, Tokens, Window, batches, text_windows
 from medassay.spans import Link, Reading, Span
 
 READ_WINDOW = 126
-"""Word pieces a reading window: a few sentences, as in training; with frame tokens 128."""
+"""Word pieces of a reading window: a few sentences, as in training; with frame tokens 128.
+
+`ner` and `re` share their windows, so that the trunk runs once for both."""
 
 _CACHED_TEXTS = 20_000
 
@@ -33,7 +35,7 @@ class EmbeddedEncoder:
         self.settings = models.role(role)
         self.name = f"{models.name}/{role}"
         self.layers = (int(models.role("trunk")["layers"]),)
-        self.cache: OrderedDict[str, Matrix] = OrderedDict()
+        self.cache: RecentAnswers[str, Matrix] = RecentAnswers(_CACHED_TEXTS)
 
     def token_ids(self, texts: Sequence[str], *, cut: bool = False) -> list[list[int]]:
         """The ids of each text's tokens, without frame tokens; `cut`: only those that fit in a row."""
@@ -53,12 +55,7 @@ class EmbeddedEncoder:
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Unit vectors [texts, size]. A long text is the mean of its windows, weighted by their tokens."""
-        fresh = [text for text in dict.fromkeys(texts) if text not in self.cache]
-        made = dict(zip(fresh, self._encode(fresh)))
-        rows = [made[text] if text in made else self.cache[text] for text in texts]
-        self.cache.update(made)
-        while len(self.cache) > _CACHED_TEXTS:
-            self.cache.popitem(last=False)
+        rows = self.cache.look_up(texts, self._encode)
         return np.stack(rows) if rows else np.zeros((0, int(self.settings["size"])), np.float32)
 
     def _encode(self, texts: Sequence[str]) -> list[Matrix]:
@@ -94,7 +91,7 @@ class EmbeddedNer:
     def spans(self, texts: Sequence[str]) -> list[list[Span]]:
         """The entities of each text, in text order, never overlapping."""
         tokens = self.models.tokenizer(texts)
-        windows = reading_windows(texts, tokens)
+        windows = text_windows(texts, tokens, READ_WINDOW)
         found: list[list[Span]] = [[] for _ in texts]
         for batch in batches([len(w) + 2 for w in windows], BUDGET):
             some = [windows[i] for i in batch]
@@ -103,7 +100,7 @@ class EmbeddedNer:
             logits = self.models.run(self.settings["graph"], {"hidden": hidden, "mask": mask})[0]
             for window, scores in zip(some, logits):
                 found[window.text] += self._decode(window, tokens[window.text], scores)
-        return [apart(spans) for spans in found]
+        return [without_overlaps(spans) for spans in found]
 
     def _decode(self, window: Window, tokens: Tokens, scores: Matrix) -> list[Span]:
         words = _words(tokens, window)
@@ -130,8 +127,8 @@ class EmbeddedRelations:
     def read(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Reading]:
         """Relations join spans of one window (a few sentences); every span gets an assertion."""
         tokens = self.models.tokenizer(texts)
-        windows = reading_windows(texts, tokens)
-        orders = [InOrder(some) for some in spans]
+        windows = text_windows(texts, tokens, READ_WINDOW)
+        orders = [SpansByStart(some) for some in spans]
         placed = [_placed(window, tokens[window.text], orders[window.text]) for window in windows]
         asked = [i for i, inside in enumerate(placed) if inside]
         assertions = [[("present", 0.0)] * len(some) for some in spans]
@@ -246,12 +243,7 @@ class EmbeddedExpert:
         return Judgement(score, max(score - half, 0.0), min(score + half, 5.0))
 
 
-def reading_windows(texts: Sequence[str], tokens: Sequence[Tokens]) -> list[Window]:
-    """The windows that ner and re share, so that the trunk runs once for both."""
-    return [w for i, one in enumerate(tokens) for w in sentence_windows(texts[i], one, i, READ_WINDOW)]
-
-
-def apart(spans: list[Span]) -> list[Span]:
+def without_overlaps(spans: list[Span]) -> list[Span]:
     """Spans in text order without overlaps; where two overlap (at a window's edge) the surer stays."""
     kept: list[Span] = []
     for span in sorted(spans, key=lambda s: (s.start, -s.end)):
@@ -278,7 +270,7 @@ def _words(tokens: Tokens, window: Window) -> list[tuple[int, int]]:
     return words
 
 
-class InOrder:
+class SpansByStart:
     """The spans of a text by where they begin, so that a window finds its own without looking at all."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
@@ -291,7 +283,7 @@ class InOrder:
         return self.indices[bisect_left(self.starts, left) : bisect_left(self.starts, right)]
 
 
-def _placed(window: Window, tokens: Tokens, spans: InOrder) -> list[tuple[int, int, int]]:
+def _placed(window: Window, tokens: Tokens, spans: SpansByStart) -> list[tuple[int, int, int]]:
     """(span, first row position, last row position) of the spans whose first token the window owns."""
     offsets = tokens.offsets
     starts = [start for start, _ in offsets[window.first : window.last]]

@@ -77,6 +77,11 @@ def encodable(text: str) -> str:
     return _SURROGATE.sub("?", text)
 
 
+def text_windows(texts: Sequence[str], tokens: Sequence[Tokens], limit: int) -> list[Window]:
+    """Windows of whole sentences over all texts, at most `limit` tokens each."""
+    return [window for i, one in enumerate(tokens) for window in sentence_windows(texts[i], one, i, limit)]
+
+
 def sentence_windows(text: str, tokens: Tokens, index: int, limit: int, overlap: int = 32) -> list[Window]:
     """Windows of whole sentences, each as full as `limit` tokens allows."""
     if len(tokens) <= limit:

@@ -1,6 +1,6 @@
 """What a person reads: pages, terminal tables, drawn from plain summaries."""
 
-from medassay.report.calibration import fit_sections, print_fit, risk_coverage
+from medassay.report.calibration import fit_sections, print_fit
 from medassay.report.extract_page import Page as ExtractPage
 from medassay.report.stress_page import stress_sections
 from medassay.report.study_page import write_study
@@ -30,7 +30,6 @@ __all__ = [
     "print_study",
     "print_summary",
     "print_validation",
-    "risk_coverage",
     "stress_sections",
     "study_section",
     "summary_text",

@@ -1,4 +1,4 @@
-"""Small charts as inline SVG: dot and whisker, histogram, difference.
+"""Small charts as inline SVG: dot and whisker, histogram, difference, risk against coverage.
 
 Colours come from the page's style sheet (`s0` … `s7`, one per system); every system also has a marker
 shape of its own, so that no chart rests on colour alone. No scripts, no style attributes: the page's
@@ -8,9 +8,10 @@ content security policy allows neither.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -220,3 +221,66 @@ def _rug(values: Floats, axis: Axis, base: float, system: int) -> str:
 
 def _short(label: str, most: int = 34) -> str:
     return label if len(label) <= most else label[: most - 1] + "…"
+
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 600.0, 16.0, 268.0
+_TOPS = (0.04, 0.08, 0.12, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""Ends of the risk axis whose quarters are round."""
+
+
+def risk_coverage(calibration: Mapping[str, Any]) -> str:
+    """Error rate of the reports that would deploy against their share, with 95 % bootstrap band.
+
+    `calibration` holds `curve` (rows of coverage, risk, low, high), `risk` (the target) and, where a threshold was
+    found, `coverage` and `observed` of the chosen point. Lower is better.
+    """
+    curve: Sequence[Sequence[float | None]] = calibration["curve"]
+    target = calibration.get("risk")
+    numbers = [value for row in curve for value in row[1:] if value is not None]
+    most = max([*numbers, (target or 0.0) * 1.2])
+    top = next(edge for edge in _TOPS if edge >= min(most, 1.0))
+
+    def x(coverage: float) -> float:
+        return round(_LEFT + coverage * (_RIGHT - _LEFT), 2)
+
+    def y(risk: float) -> float:
+        return round(_BOTTOM - min(risk, top) / top * (_BOTTOM - _TOP), 2)
+
+    parts = []
+    for step in range(5):
+        share, risk = step / 4, top * step / 4
+        parts.append(f'<line class="axis" x1="{_LEFT}" x2="{_RIGHT}" y1="{y(risk)}" y2="{y(risk)}"/>')
+        parts.append(
+            f'<text class="note" x="{_LEFT - 8}" y="{y(risk) + 4}" text-anchor="end">{100 * risk:.0f} %</text>'
+        )
+        parts.append(
+            f'<text class="note" x="{x(share)}" y="{_BOTTOM + 18}" text-anchor="middle">{100 * share:.0f} %</text>'
+        )
+    banded = [row for row in curve if row[2] is not None and row[3] is not None]
+    if banded:
+        upper = [f"{x(float(row[0] or 0))},{y(float(row[3] or 0))}" for row in banded]
+        lower = [f"{x(float(row[0] or 0))},{y(float(row[2] or 0))}" for row in reversed(banded)]
+        parts.append(f'<polygon class="band" points="{" ".join(upper + lower)}"/>')
+    points = " ".join(f"{x(float(row[0] or 0))},{y(float(row[1] or 0))}" for row in curve if row[1] is not None)
+    parts.append(f'<polyline class="line" points="{points}"/>')
+    if target is not None:
+        parts.append(f'<line class="target" x1="{_LEFT}" x2="{_RIGHT}" y1="{y(target)}" y2="{y(target)}"/>')
+        caption = f"chosen risk {100 * target:g} %"
+        parts.append(f'<text class="note" x="{_RIGHT}" y="{y(target) - 6}" text-anchor="end">{caption}</text>')
+    coverage, observed = calibration.get("coverage"), calibration.get("observed")
+    if coverage is not None and observed is not None:
+        parts.append(f'<circle class="chosen" cx="{x(coverage)}" cy="{y(observed)}" r="6"/>')
+    parts.append(
+        f'<text class="note" x="{(_LEFT + _RIGHT) / 2}" y="{_BOTTOM + 38}" text-anchor="middle">'
+        "coverage: share of reports that would deploy</text>"
+    )
+    spoken = [
+        f"{100 * (row[0] or 0):.0f} % coverage, error {100 * (row[1] or 0):.1f} %"
+        for row in curve[:: max(1, len(curve) // 5)]
+    ]
+    label = escape("Error rate of deployed reports against coverage: " + "; ".join(spoken))
+    note = (
+        '<p class="note">Each point is a threshold: the reports that would deploy above it (coverage) and the share of '
+        "them that people called unacceptable. Band: 95 % bootstrap interval. Dot: the threshold of this policy.</p>"
+    )
+    return f'<svg class="curve" viewBox="0 0 620 312" role="img" aria-label="{label}">{"".join(parts)}</svg>{note}'

@@ -7,27 +7,26 @@ as text, and a content security policy admits nothing but the page's own script 
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 from medassay import __version__
 from medassay.cases import Case
-from medassay.errors import MedassayError
+from medassay.engine.sinks import Sink
+from medassay.files import write_text
 from medassay.metrics.base import Metric
+from medassay.metrics.trust import Trust
 from medassay.report import charts, sections
-from medassay.report.ledger import Ledger
 from medassay.report.payload import Block, Payload
-from medassay.report.sections import Maker, Run, Section
+from medassay.report.sections import Maker, Run, Section, asset, content_hash, section_html
+from medassay.report.trust_page import TrustView
 from medassay.report.versus import versus
-from medassay.scores import Result, Score
+from medassay.scores import Score
+from medassay.study import ScoreColumns
 
 if TYPE_CHECKING:
     from medassay.study.significance import Comparison
@@ -47,47 +46,47 @@ class PageWriter:
 
     Memory: 8 bytes a case and metric, 24 a case, and the first `limit` cases whole.
 
-    sections, first: further sections, after or before our own. leading: the metric that orders the case list.
+    What it draws follows from the metrics: where trust is among them, routes, images and perturbed reports too, and
+    trust orders the case list. sections: further ones, after our own.
     """
 
     def __init__(
         self,
         metrics: Sequence[Metric],
         *,
-        title: str = "medassay report",
+        title: str | None = None,
         limit: int = CASES,
         sections: Sequence[Maker] = (),
-        first: Sequence[Maker] = (),
-        leading: str | None = None,
     ) -> None:
         self.metrics = tuple(metrics)
-        self.title = title
+        trust = next((metric for metric in self.metrics if isinstance(metric, Trust)), None)
+        self.trust = TrustView(trust) if trust is not None else None
+        self.title = title or f"medassay {'trust ' if trust else ''}report"
         self.limit = limit
         self.extra = tuple(sections)
-        self.first = tuple(first)
-        self.leading = leading
         self.payload = Payload(self.metrics)
         self.systems: dict[str, int] = {}
-        self.ledger = Ledger(self.metrics)
+        self.columns = ScoreColumns(self.metrics)
         self.reasons: dict[str, dict[str, int]] = {metric.name: {} for metric in self.metrics}
+        self.failures: dict[str, dict[str, int]] = {metric.name: {} for metric in self.metrics}
         self.problems: list[str] = []
         self.problem_count = 0
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Take in one case with its score on every metric."""
         self.systems[case.system or ""] = self.systems.get(case.system or "", 0) + 1
-        self.ledger.add(case, scores)
+        self.columns.add(case, scores)
         for metric in self.metrics:
-            reason = scores[metric.name].unscored
-            if reason is not None:
-                self._count(self.reasons[metric.name], reason)
-        if not self.full:
+            score = scores[metric.name]
+            if score.unscored is not None:
+                self._count(self.reasons[metric.name], score.unscored)
+            elif score.failed is not None:
+                self._count(self.failures[metric.name], score.failed)
+        carried = len(self.payload.records) < self.limit
+        if self.trust is not None:
+            case, scores = self.trust.shown(case, scores, pictures=carried)
+        if carried:
             self.payload.add(case, scores)
-
-    @property
-    def full(self) -> bool:
-        """Whether further cases are counted only, so that their evidence need not be made."""
-        return len(self.payload.records) >= self.limit
 
     @staticmethod
     def _count(reasons: dict[str, int], reason: str) -> None:
@@ -96,7 +95,7 @@ class PageWriter:
         reasons[known] = reasons.get(known, 0) + 1
 
     def problem(self, text: str) -> None:
-        """Note a row that could not be read."""
+        """Note a row that could not be read, or one that something else is wrong with."""
         self.problem_count += 1
         if len(self.problems) < sections.REASONS:
             self.problems.append(text)
@@ -116,15 +115,17 @@ class PageWriter:
             title=self.title,
             metrics=self.metrics,
             aggregates=aggregates,
-            comparison=comparison or (self.ledger.compare() if len(self.systems) > 1 else None),
-            values=self.ledger.values(),
+            comparison=comparison or (self.columns.compare() if len(self.systems) > 1 else None),
+            values=self.columns.values(),
             cases_by_system=self.systems,
             reasons=self.reasons,
+            failures=self.failures,
             problems=self.problems,
             problem_count=self.problem_count,
             settings=settings or {},
         )
-        before = [*self.first, sections.summary, sections.distributions, versus, sections.unscored]
+        first = [] if self.trust is None else [self.trust.routes_section]
+        before = [*first, sections.summary, sections.distributions, versus, sections.unscored]
         made = [section for maker in (*before, *self.extra) if (section := maker(run)) is not None]
         block = self.payload.encode(self._head(run, made), BYTES)
         return _assemble(run, made, sections.provenance(run), block, self._carried(block))
@@ -137,14 +138,7 @@ class PageWriter:
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         """Write the page; it appears under its name only when it is whole."""
-        text = self.html(aggregates, comparison, settings)
-        partial = path.with_name(path.name + ".partial")
-        try:
-            partial.write_text(text, encoding="utf-8", errors="replace", newline="\n")
-            partial.replace(path)
-        except OSError as error:
-            partial.unlink(missing_ok=True)
-            raise MedassayError(f"{path}: cannot be written ({error.strerror}); choose another --report") from error
+        write_text(path, self.html(aggregates, comparison, settings), errors="replace")
 
     def _head(self, run: Run, made: Sequence[Section]) -> dict[str, Any]:
         """What the script needs beside the cases."""
@@ -161,7 +155,7 @@ class PageWriter:
                 }
             )
         data = {section.name: section.data for section in made if section.data is not None}
-        leading = next((i for i, metric in enumerate(self.metrics) if metric.name == self.leading), 0)
+        leading = next((i for i, metric in enumerate(self.metrics) if isinstance(metric, Trust)), 0)
         return {"metrics": metrics, "systems": list(self.systems), "sections": data, "leading": leading}
 
     def _carried(self, block: Block) -> str:
@@ -178,51 +172,65 @@ class PageWriter:
         return " ".join(said)
 
 
-def write_page(
-    result: Result, path: Path, *, title: str = "medassay report", resamples: int = 1000, seed: int = 1
-) -> None:
-    """Write the page of a finished run, by system and with a comparison where it has several systems."""
-    writer = _writer(result.metrics, title)
-    for i, case in enumerate(result.cases):
-        writer.add(case, {metric.name: result.scores[metric.name][i] for metric in result.metrics})
-    aggregates = result.summary("system" if len(writer.systems) > 1 else None, resamples=resamples, seed=seed)
-    settings = {"intervals": f"{resamples:,} bootstrap resamples, clustered by reference", "seed": seed}
-    writer.write(path, aggregates, settings=settings)
+class PageFile(Sink):
+    """The page of a run as one of its sinks.
+
+    aggregates: gives the summary of the run, asked for once all cases are in. settings: see `PageWriter.html`.
+    """
+
+    explained = CASES
+
+    def __init__(
+        self,
+        path: Path,
+        metrics: Sequence[Metric],
+        aggregates: Callable[[], Sequence[Aggregate]],
+        *,
+        title: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.path, self.aggregates, self.settings = path, aggregates, settings
+        self.writer = PageWriter(metrics, title=title)
+
+    def add(self, case: Case, scores: Mapping[str, Score]) -> None:
+        """Take in one case."""
+        self.writer.add(case, scores)
+
+    def problem(self, text: str) -> None:
+        """Note a problem."""
+        self.writer.problem(text)
+
+    def finish(self) -> None:
+        """Write the page."""
+        self.writer.write(self.path, self.aggregates(), settings=self.settings)
 
 
-def _writer(metrics: Sequence[Metric], title: str) -> PageWriter:
-    """The page of trust where trust was computed: it draws images, routes and perturbed reports."""
-    if any(metric.name.partition("(")[0] == "trust" for metric in metrics):
-        from medassay.report.trust_page import TrustPage
-
-        return TrustPage(metrics, title=title)
-    return PageWriter(metrics, title=title)
+def page_settings(metrics: Sequence[Metric], *, resamples: int, cluster: str, seed: int) -> dict[str, object]:
+    """What the page lists beside the signatures; no path, so that the same cases give the same bytes."""
+    said: dict[str, object] = {
+        "intervals": f"{resamples:,} bootstrap resamples, clustered by {cluster}",
+        "seed": seed,
+    }
+    with_reference = [metric for metric in metrics if "reference" in metric.needs]
+    return said | ({"several references": with_reference[0].references} if with_reference else {})
 
 
 def summary_html(aggregates: Sequence[Aggregate]) -> str:
     """The summary as an HTML table for a notebook: no style sheet, no script."""
     several = len({row.group for row in aggregates}) > 1
+    failed = any(row.failed for row in aggregates)
     heads = ["metric", *(["group"] if several else []), "value", "95 % interval", "median", "sd", "n", "unscored"]
+    heads += ["failed"] * failed
     rows = []
     for row in aggregates:
         span = 100.0 if abs(row.value) > 10 else 1.0
         low, high, *rest = (charts.number(x, span) for x in (row.low, row.high, row.median, row.sd))
         cells = [f"{row.metric} {'↑' if row.higher_is_better else '↓'}", *([row.group or "–"] if several else [])]
         cells += [charts.number(row.value, span), "–" if row.low is None else f"{low} to {high}", *rest]
-        cells += [f"{row.n:,}", f"{row.unscored:,}"]
+        cells += [f"{row.n:,}", f"{row.unscored:,}", *([f"{row.failed:,}"] if failed else [])]
         rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     head = "".join(f"<th>{escape(one)}</th>" for one in heads)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-
-
-@cache
-def _asset(name: str) -> str:
-    return files("medassay.report").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
 def _assemble(run: Run, made: Sequence[Section], last: Section, block: Block, carried: str) -> str:
@@ -231,10 +239,11 @@ def _assemble(run: Run, made: Sequence[Section], last: Section, block: Block, ca
         if not _NAME.fullmatch(section.name) or "</script" in own or "</style" in own:
             raise ValueError(f"section '{section.name}': bad name, or a script or style that ends its own element")
     # Sections' scripts come first: they only listen, and the page's own script then calls them.
-    scripts = [section.script for section in made if section.script] + ["".join(_asset(name) for name in _SCRIPTS)]
-    styles = [_asset("page.css") + _asset("cases.css")] + [section.style for section in made if section.style]
+    scripts = [section.script for section in made if section.script] + ["".join(asset(name) for name in _SCRIPTS)]
+    styles = [asset("page.css") + asset("cases.css")] + [section.style for section in made if section.style]
+    script_hashes, style_hashes = (" ".join(map(content_hash, texts)) for texts in (scripts, styles))
     policy = (
-        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {' '.join(map(_hash, styles))}; "
+        f"default-src 'none'; script-src {script_hashes}; style-src {style_hashes}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     systems = [name for name in run.systems if name]
@@ -242,23 +251,15 @@ def _assemble(run: Run, made: Sequence[Section], last: Section, block: Block, ca
     facts += [f"{len(systems):,} systems"] if len(systems) > 1 else [f"system {name}" for name in systems]
     facts += [f"{len(run.metrics)} metric{'s' if len(run.metrics) != 1 else ''}", f"medassay {__version__}"]
     links = [(section.name, section.title) for section in made] + [("cases", "Cases"), (last.name, last.title)]
-    return Template(_asset("page.html")).substitute(
+    return Template(asset("page.html")).substitute(
         policy=escape(policy, quote=True).replace("&#x27;", "'"),
         title=escape(run.title),
         facts=" · ".join(escape(fact) for fact in facts),
         styles="".join(f"<style>{style}</style>" for style in styles),
         nav="".join(f'<a href="#{name}">{escape(title)}</a>' for name, title in links),
-        sections="".join(_section(section) for section in made),
-        last=_section(last),
+        sections="".join(section_html(section) for section in made),
+        last=section_html(last),
         carried=f'<p class="note">{escape(carried)}</p>' if carried else "",
         data=block.text,
         scripts="".join(f'<script type="module">{script}</script>' for script in scripts),
-    )
-
-
-def _section(section: Section) -> str:
-    name = section.name
-    return (
-        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{escape(section.title)}</h2>'
-        f"{section.html}</section>\n"
     )

@@ -66,7 +66,8 @@ class Payload:
             "x": {_clean(name): _tidy(value) for name, value in case.extra.items() if value not in (None, "")},
             "p": {i: _parts(score, self.metrics[i]) for i, score in enumerate(listed) if score.parts},
             "u": {i: _clean(score.unscored)[:500] for i, score in enumerate(listed) if score.unscored is not None},
-            "e": {i: _evidence(score.evidence) for i, score in enumerate(listed) if score.evidence},
+            "f": {i: _clean(score.failed)[:500] for i, score in enumerate(listed) if score.failed is not None},
+            "e": {i: _evidence(s.evidence) for i, s in enumerate(listed) if s.evidence and s.failed is None},
         }
         self.records.append(record | {name: value for name, value in optional.items() if value})
 

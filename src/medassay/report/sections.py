@@ -15,9 +15,13 @@ into `data`. Scripts hear `medassay:ready` (detail: all data of the page; the se
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from medassay import __version__
@@ -50,6 +54,8 @@ class Run:
     cases_by_system: Mapping[str, int]
     reasons: Mapping[str, Mapping[str, int]]
     """Why cases are unscored: metric, reason, how many."""
+    failures: Mapping[str, Mapping[str, int]]
+    """How metrics failed: metric, error, on how many cases."""
     problems: Sequence[str]
     problem_count: int
     settings: Mapping[str, Any]
@@ -84,6 +90,27 @@ class Section:
 Maker = Callable[[Run], Section | None]
 
 
+@cache
+def asset(name: str) -> str:
+    """A script, style sheet or template of the page."""
+    return files("medassay.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def content_hash(text: str) -> str:
+    """What a content security policy admits a script or style sheet by."""
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def section_html(section: Section) -> str:
+    """A section with its heading."""
+    name = section.name
+    return (
+        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{escape(section.title)}</h2>'
+        f"{section.html}</section>\n"
+    )
+
+
 def direction(higher_is_better: bool) -> str:
     """An arrow with its meaning spelled out for those who cannot see it."""
     words = "higher is better" if higher_is_better else "lower is better"
@@ -107,6 +134,7 @@ def summary(run: Run) -> Section:
     """Each metric's aggregate with its interval, for every group."""
     groups = list(dict.fromkeys(row.group for row in run.aggregates))
     several = len(groups) > 1
+    failed = any(row.failed for row in run.aggregates)
     bodies = []
     for metric in run.metrics:
         rows = [row for row in run.aggregates if row.metric == metric.name]
@@ -118,7 +146,7 @@ def summary(run: Run) -> Section:
             about += f" <span>drawn from {tick_label(ends[0])} to {tick_label(ends[1])}</span>"
         places = [_place(row.group, groups, run.systems) for row in rows]
         span = whole[1] - whole[0]
-        lines = [_summary_row(row, ends, span, place, several) for row, place in zip(rows, places)]
+        lines = [_summary_row(row, ends, span, place, several, failed) for row, place in zip(rows, places)]
         bodies.append(group(metric.name, about, "".join(lines)))
     columns = {
         "System" if several else "Cases": "",
@@ -129,6 +157,7 @@ def summary(run: Run) -> Section:
         "SD": "num wide",
         "Scored": "num",
         "Unscored": "num",
+        **({"Failed": "num"} if failed else {}),
     }
     note = (
         '<p class="note">The value is over scored cases alone. Intervals are 95 % bootstrap intervals that '
@@ -153,16 +182,19 @@ def _scale(bounds: tuple[float | None, float | None]) -> str:
     return f"{tick_label(high)} or less" if high is not None else "no bounds"
 
 
-def _summary_row(row: Aggregate, ends: tuple[float, float], span: float, place: int, several: bool) -> str:
+def _summary_row(
+    row: Aggregate, ends: tuple[float, float], span: float, place: int, several: bool, failed: bool
+) -> str:
     name = escape(row.group) if row.group else ("no system" if several else "all cases")
     interval = "none" if row.low is None or row.high is None else f"{number(row.low, span)} to {number(row.high, span)}"
     unscored = f'<a href="#unscored">{row.unscored:,}</a>' if row.unscored else "0"
+    broken = f'<td class="num"><a href="#unscored">{row.failed:,}</a></td>' if failed else ""
     picture = charts.whisker(row.value, row.low, row.high, ends, place)
     return (
         f'<tr><th scope="row">{charts.key(place)} {name}</th><td class="num value">{number(row.value, span)}</td>'
         f'<td class="num">{interval}</td><td class="chart">{picture}</td>'
         f'<td class="num wide">{number(row.median, span)}</td><td class="num wide">{number(row.sd, span)}</td>'
-        f'<td class="num">{row.n:,}</td><td class="num">{unscored}</td></tr>'
+        f'<td class="num">{row.n:,}</td><td class="num">{unscored}</td>{broken}</tr>'
     )
 
 
@@ -196,28 +228,38 @@ def edges(values: Floats) -> tuple[float, ...]:
 
 
 def unscored(run: Run) -> Section | None:
-    """Which cases have no number, and why; which rows could not be read."""
-    rows = []
-    for metric in run.metrics:
-        reasons = sorted(run.reasons.get(metric.name, {}).items(), key=lambda pair: (-pair[1], pair[0]))
-        rest = sum(count for _, count in reasons[REASONS:])
-        name = f'<th scope="row">{escape(metric.name)}</th>'
-        for reason, count in reasons[:REASONS] + [("other reasons", rest)] * (rest > 0):
-            rows.append(f'<tr>{name}<td>{escape(reason)}</td><td class="num">{count:,}</td></tr>')
+    """Which cases have no number, and why; on which a metric failed; which rows had problems."""
     parts = []
-    if rows:
-        columns = {"Metric": "", "Reason": "", "Cases": "num"}
-        parts.append(table("plain snug", columns, f"<tbody>{''.join(rows)}</tbody>"))
+    if any(run.failures.values()):
+        parts.append(f"<h3>Failed</h3>{_reason_table(run, run.failures, 'Error')}")
+    if any(run.reasons.values()):
+        parts.append(_reason_table(run, run.reasons, "Reason"))
     if run.problem_count:
         items = "".join(f"<li>{escape(problem)}</li>" for problem in run.problems[:REASONS])
         hidden = run.problem_count - min(len(run.problems), REASONS)
         if hidden > 0:
             items += f"<li>and {hidden:,} more</li>"
-        parts.append(f"<h3>Rows that could not be read: {run.problem_count:,}</h3><ul>{items}</ul>")
+        parts.append(f"<h3>Rows with problems: {run.problem_count:,}</h3><ul>{items}</ul>")
     if not parts:
         return None
-    note = '<p class="note">An unscored case has no number at all; it never counts as zero.</p>'
-    return Section("unscored", "Unscored", "".join(parts) + note)
+    note = (
+        '<p class="note">An unscored case has no number at all; it never counts as zero. A metric that failed on a '
+        "case broke on it: that says nothing of the text.</p>"
+    )
+    title = "Unscored and failed" if any(run.failures.values()) else "Unscored"
+    return Section("unscored", title, "".join(parts) + note)
+
+
+def _reason_table(run: Run, reasons: Mapping[str, Mapping[str, int]], heading: str) -> str:
+    """How many cases have no number for which reason, metric by metric."""
+    rows = []
+    for metric in run.metrics:
+        listed = sorted(reasons.get(metric.name, {}).items(), key=lambda pair: (-pair[1], pair[0]))
+        rest = sum(count for _, count in listed[REASONS:])
+        name = f'<th scope="row">{escape(metric.name)}</th>'
+        for reason, count in listed[:REASONS] + [("other reasons", rest)] * (rest > 0):
+            rows.append(f'<tr>{name}<td>{escape(reason)}</td><td class="num">{count:,}</td></tr>')
+    return table("plain snug", {"Metric": "", heading: "", "Cases": "num"}, f"<tbody>{''.join(rows)}</tbody>")
 
 
 def provenance(run: Run) -> Section:

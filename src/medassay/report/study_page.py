@@ -7,9 +7,8 @@ from html import escape
 from pathlib import Path
 
 from medassay import __version__
-from medassay.errors import InputError
-from medassay.report.page import _asset, _hash, _section
-from medassay.report.sections import Section, table
+from medassay.files import write_text
+from medassay.report.sections import Section, asset, content_hash, section_html, table
 from medassay.study import Estimate
 
 _PAGE = """<!doctype html>
@@ -36,26 +35,21 @@ _PAGE = """<!doctype html>
 
 def study_html(title: str, facts: Sequence[str], sections: Sequence[Section]) -> str:
     """The whole page; no script, no network, nothing but the style sheets inside it."""
-    styles = [_asset("page.css"), *dict.fromkeys(section.style for section in sections if section.style)]
-    policy = f"default-src 'none'; style-src {' '.join(map(_hash, styles))}; base-uri 'none'; form-action 'none'"
+    styles = [asset("page.css"), *dict.fromkeys(section.style for section in sections if section.style)]
+    policy = f"default-src 'none'; style-src {' '.join(map(content_hash, styles))}; base-uri 'none'; form-action 'none'"
     return _PAGE.format(
         policy=policy,
         title=escape(title),
         facts=" · ".join(escape(fact) for fact in [*facts, f"medassay {__version__}"]),
         styles="".join(f"<style>{style}</style>" for style in styles),
         nav="".join(f'<a href="#{section.name}">{escape(section.title)}</a>' for section in sections),
-        sections="".join(_section(section) for section in sections),
+        sections="".join(section_html(section) for section in sections),
     )
 
 
 def write_study(path: Path, title: str, facts: Sequence[str], sections: Sequence[Section]) -> None:
     """Write the page; it appears under its name only when it is whole."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(study_html(title, facts, sections), encoding="utf-8", errors="replace", newline="\n")
-        partial.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another --report") from error
+    write_text(path, study_html(title, facts, sections), errors="replace")
 
 
 HEAT = "\n".join(

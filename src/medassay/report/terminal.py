@@ -188,6 +188,8 @@ def print_summary(console: Console, aggregates: Sequence[Aggregate]) -> None:
     ]
     if any(row.unscored for row in aggregates):
         columns.append(Column("unscored", [f"{row.unscored:,}" for row in aggregates]))
+    if any(row.failed for row in aggregates):
+        columns.append(Column("failed", [f"{row.failed:,}" for row in aggregates]))
     print_table(console, columns, rules=[start - 1 for start in starts[1:]] if grouped else [])
     note(console, _legend({row.higher_is_better for row in aggregates}))
 

@@ -1,4 +1,4 @@
-"""The page of a trust run: routes, the policy's risk–coverage curve, and for each case what trust rests on.
+"""What a page draws where trust is among its metrics: routes, the risk–coverage curve, images, perturbed reports.
 
 The pictures are made when the page is: a small JPEG of each image, inline. They take at most `PICTURES` bytes;
 cases beyond that say that their picture was left out.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from html import escape
@@ -17,15 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from medassay.cases import Case
+from medassay.engine.sinks import route_of
 from medassay.errors import MedassayError
-from medassay.metrics.base import Metric
 from medassay.metrics.histories import histories
-from medassay.metrics.policy import Policy
 from medassay.metrics.stability import HALVES
 from medassay.metrics.trust import ROUTE, Trust
-from medassay.report.calibration import risk_coverage
-from medassay.report.page import PageWriter, _asset
-from medassay.report.sections import Run, Section, table
+from medassay.report.charts import risk_coverage
+from medassay.report.sections import Run, Section, asset, table
 from medassay.report.trust_terminal import policy_line
 from medassay.scores import Score
 
@@ -37,26 +35,27 @@ PICTURES = 2_600_000
 _HIDDEN = (*HALVES.values(), *(f"{column}_error" for column in HALVES.values()), "attack_history")
 
 
-class TrustPage(PageWriter):
-    """A page writer that puts the images, the perturbed reports and the routes on the page."""
+class TrustView:
+    """What a page shows beside the numbers where trust is among its metrics: images, perturbed reports, routes."""
 
-    def __init__(self, metrics: Sequence[Metric], *, title: str = "medassay trust report") -> None:
-        leading = next((metric.name for metric in metrics if isinstance(metric, Trust)), None)
-        super().__init__(metrics, title=title, first=[self._routes], leading=leading)
+    def __init__(self, trust: Trust) -> None:
+        self.policy = trust.policy
         self.routes: Counter[str] = Counter()
         self.taken = 0
-        self.policy = next((metric.policy for metric in metrics if isinstance(metric, Trust)), Policy())
 
-    def add(self, case: Case, scores: Mapping[str, Score]) -> None:
-        """Take in one case; what the page draws is put into the evidence of its dimension."""
-        route = next((s.labels[ROUTE] for s in scores.values() if ROUTE in s.labels), "none")
+    def shown(self, case: Case, scores: Mapping[str, Score], *, pictures: bool) -> tuple[Case, Mapping[str, Score]]:
+        """The case as the page shows it; what is drawn is put into the evidence of its dimension.
+
+        pictures: whether the page carries the case at all, so that its pictures are worth making.
+        """
+        route = route_of(scores)
         self.routes[route] += 1
-        if not self.full:
+        if pictures:
             scores = {name: self._drawn(name.partition("(")[0], score, case) for name, score in scores.items()}
         # The route is among the facts of a case, where the search finds it.
         extra = {ROUTE: route} | {name: value for name, value in case.extra.items() if name not in _HIDDEN}
         image = Path(case.image).name if case.image else None
-        super().add(replace(case, extra=extra, image=image), scores)
+        return replace(case, extra=extra, image=image), scores
 
     def _drawn(self, name: str, score: Score, case: Case) -> Score:
         more: dict[str, Any] = {}
@@ -79,7 +78,8 @@ class TrustPage(PageWriter):
         self.taken += len(made["data"])
         return {"picture": made}
 
-    def _routes(self, run: Run) -> Section:
+    def routes_section(self, run: Run) -> Section:
+        """How many cases take each route, by what rule."""
         total = sum(self.routes.values())
         rows = "".join(
             f'<tr><th scope="row"><span class="badge {route}">{words}</span></th><td class="num">'
@@ -100,7 +100,7 @@ class TrustPage(PageWriter):
         if curve:
             html += f"<h3>Risk and coverage on the calibration data</h3>{risk_coverage(self.policy.calibration)}"
         data = {"deploy": self.policy.deploy, "reject": self.policy.reject}
-        return Section("routes", "Routes", html, data=data, script=_asset("trust.js"), style=_asset("trust.css"))
+        return Section("routes", "Routes", html, data=data, script=asset("trust.js"), style=asset("trust.css"))
 
 
 @lru_cache(maxsize=64)

@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 
 from medassay import __version__
 from medassay.engine.worker import RARELY
-from medassay.scorer import Scorer
 from medassay.serving.batching import Batcher
 from medassay.serving.limits import CONNECTIONS, Limits
+from medassay.serving.scorer import Scorer
 from medassay.serving.scoring import Ask, Receive, Scope, Scoring, Send
 
 log = logging.getLogger("medassay.serve")
@@ -26,15 +26,16 @@ ABOUT = "Scores of machine-written medical text. For research and quality assura
 
 
 class Scored(BaseModel):
-    """One metric's verdict on one text: a value, or the reason there is none."""
+    """One metric's verdict on one text: a value, why the text has none, or how the metric failed on it."""
 
     value: float | None
     unscored: str | None
+    failed: str | None
     parts: dict[str, float]
 
 
 class Answer(BaseModel):
-    """For each metric a verdict a text, in the order asked; and the signatures, which say what made the numbers."""
+    """For each metric one verdict per text, in the order asked; and the signatures, which say what made the numbers."""
 
     scores: dict[str, list[Scored]]
     signatures: dict[str, str]

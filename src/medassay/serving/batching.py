@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from medassay.cases import Case
-from medassay.scorer import Scorer
 from medassay.scores import Score
+from medassay.serving.scorer import Scorer
 
 AT_ONCE = 2
 """Batches under way: while one's scores are put together the workers have the next."""

@@ -19,10 +19,10 @@ from starlette.responses import Response
 
 from medassay.cases import Case, clean
 from medassay.errors import MedassayError
-from medassay.scorer import Scorer
 from medassay.scores import Score
 from medassay.serving.batching import Batcher, Closing, Overloaded
 from medassay.serving.limits import Held, Lease, Limits
+from medassay.serving.scorer import Scorer
 
 log = logging.getLogger("medassay.serve")
 
@@ -161,6 +161,7 @@ def _plain(score: Score) -> dict[str, Any]:
     return {
         "value": score.value,
         "unscored": score.unscored,
+        "failed": score.failed,
         "parts": parts if type(parts) is dict else dict(parts),
     }
 

@@ -51,7 +51,7 @@ class Views:
         return len(self.boxes)
 
 
-def look(
+def view_patches(
     slide: Slide,
     model: ImageModel,
     *,

@@ -1,5 +1,14 @@
 """Statistics over arrays and plain records: nothing here reads options, writes files or runs a metric."""
 
+from medassay.study.agreement import (
+    alpha_interval,
+    cohen_kappa,
+    count_f1,
+    fleiss_kappa,
+    krippendorff_alpha,
+    mean_over_pairs,
+    rater_correlation,
+)
 from medassay.study.calibration import auc, aurc, curve, deploy_threshold, ece, reject_threshold, reliability
 from medassay.study.changes import NotMade, change, hallucinate, kinds, reworded
 from medassay.study.correlation import COEFFICIENTS, kendall, pearson, spearman
@@ -17,6 +26,7 @@ from medassay.study.material import (
     vary_originals,
 )
 from medassay.study.resampling import Estimate, Floats, bootstrap_sums, interval
+from medassay.study.score_columns import ScoreColumns
 from medassay.study.significance import Comparison, Pair, cliffs_delta, compare, holm
 from medassay.study.stress import RUNGS, Card, Drop, Stress, sensitivity_cards
 from medassay.study.summary import Aggregate, Tally, summarise
@@ -43,6 +53,7 @@ __all__ = [
     "NotMade",
     "Original",
     "Pair",
+    "ScoreColumns",
     "Stress",
     "Table",
     "Tally",
@@ -51,6 +62,7 @@ __all__ = [
     "Variant",
     "Varied",
     "ablation",
+    "alpha_interval",
     "auc",
     "aurc",
     "benchmark",
@@ -58,11 +70,14 @@ __all__ = [
     "brings_changes",
     "change",
     "cliffs_delta",
+    "cohen_kappa",
     "compare",
+    "count_f1",
     "curve",
     "deploy_threshold",
     "ece",
     "fit",
+    "fleiss_kappa",
     "gap",
     "gather",
     "hallucinate",
@@ -70,9 +85,12 @@ __all__ = [
     "interval",
     "kendall",
     "kinds",
+    "krippendorff_alpha",
     "make_material",
+    "mean_over_pairs",
     "originals_of",
     "pearson",
+    "rater_correlation",
     "reject_threshold",
     "reliability",
     "repeat_runs",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from medassay.cases import FIELDS, Case
 from medassay.errors import MedassayError, UnknownName, nearest
 from medassay.metrics.base import Metric
-from medassay.scores import Result, Score
+from medassay.scores import Score
 from medassay.study.resampling import MOST_CLUSTERS, Floats, bootstrap_sums
 
 MOST_GROUPS = 1_000
@@ -38,7 +39,8 @@ class Aggregate:
     """One metric over one group of cases.
 
     group: the value of the grouping column; None for all cases, or for those without a value.
-    n, unscored: cases with a number, and cases without; only the former count below.
+    n, unscored, failed: cases with a number, cases whose text has none, and cases that the metric broke on; only the
+        first count below.
     value: the metric's aggregate (`Metric.combine`: the mean, unless the metric defines its own);
         NaN where no case is scored.
     median, sd: of the per-case values; sd with n − 1 in the denominator. NaN where undefined.
@@ -56,6 +58,7 @@ class Aggregate:
     low: float | None
     high: float | None
     higher_is_better: bool
+    failed: int = 0
 
 
 @dataclass
@@ -65,7 +68,8 @@ class _Column:
     metric: Metric
     width: int = 0
     values: dict[int, array[float]] = field(default_factory=dict)
-    unscored: dict[int, int] = field(default_factory=dict)
+    unscored: Counter[int] = field(default_factory=Counter)
+    failed: Counter[int] = field(default_factory=Counter)
     rows: array[int] = field(default_factory=lambda: array("q"))
     statistics: array[float] = field(default_factory=lambda: array("d"))
     sums: Floats = field(default_factory=lambda: np.zeros((0, 0)))
@@ -107,7 +111,7 @@ class Tally:
         for name, column in self._columns.items():
             score = scores[name]
             if score.value is None:
-                column.unscored[group] = column.unscored.get(group, 0) + 1
+                (column.unscored if score.failed is None else column.failed)[group] += 1
                 continue
             if len(score.statistics) != column.width:
                 self._widen(column, len(score.statistics))
@@ -116,10 +120,6 @@ class Tally:
             column.statistics.extend(score.statistics)
         if row + 1 >= _PENDING:
             self._fold()
-
-    def values(self, metric: str) -> list[float]:
-        """The scored values of a metric, group by group."""
-        return [value for group in self._columns[metric].values.values() for value in group]
 
     def _widen(self, column: _Column, width: int) -> None:
         """The first scored case says how many statistics the metric has; the others must agree."""
@@ -212,15 +212,6 @@ def _hash(kind: str, text: str) -> int:
     return int.from_bytes(digest, "little")
 
 
-def tally(result: Result, by: str | None = None, cluster: str = "reference") -> Tally:
-    """The tally of a finished result."""
-    made = Tally(result.metrics, by=by, cluster=cluster)
-    names = [metric.name for metric in result.metrics]
-    for i, case in enumerate(result.cases):
-        made.add(case, {name: result.scores[name][i] for name in names})
-    return made
-
-
 def summarise(tally: Tally, resamples: int = 1000, seed: int = 1) -> list[Aggregate]:
     """Every metric's aggregate in every group, metric by metric, groups in order of appearance.
 
@@ -243,13 +234,14 @@ def summarise(tally: Tally, resamples: int = 1000, seed: int = 1) -> list[Aggreg
                     metric=name,
                     group=group,
                     n=len(values),
-                    unscored=column.unscored.get(g, 0),
+                    unscored=column.unscored[g],
                     value=value,
                     median=float(np.median(values)) if len(values) else float("nan"),
                     sd=float(np.std(values, ddof=1)) if len(values) > 1 else float("nan"),
                     low=low,
                     high=high,
                     higher_is_better=column.metric.higher_is_better,
+                    failed=column.failed[g],
                 )
             )
     return rows

@@ -9,7 +9,7 @@ deviations over the image of five stages: colour and texture from the lower, sha
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ from medassay.training.histology import WEIGHTS, Sample
 from medassay.training.tower import Tower
 
 Floats = NDArray[np.float32]
-Embed = Callable[[Sequence[str]], Floats]
 
 SIDE = 224
 SIZE = 256

@@ -51,7 +51,7 @@ const makeList = (data, open) => {
     const value = one.v[metric];
     const line = h("div", { class: "row", role: "option", id: `row-${one.at}`, "aria-selected": String(one.at === selected), "aria-posinset": position + 1, "aria-setsize": shown.length, onclick: () => choose(one, true) },
       h("b", {}, one.i),
-      h("span", { class: value == null ? "value none" : "value" }, value == null ? "unscored" : show(value, ends)),
+      h("span", { class: value == null ? "value none" : "value" }, value == null ? (one.f?.[metric] == null ? "unscored" : "failed") : show(value, ends)),
       h("span", { class: "snippet" }, data.systems.length > 1 ? systemKey(data, one.s) : "", data.texts[one.c].slice(0, 160).replace(/\s+/g, " ") || "empty"),
       value == null ? "" : bar(value, ends));
     line.style.transform = `translateY(${position * ROW}px)`;

@@ -40,7 +40,8 @@ const makeView = (data, panel, go) => {
     const value = current.v[index];
     const parts = (current.p?.[index] ?? []).slice(0, PARTS_IN_TILE).map((part, i) => h("span", {}, `${metric.parts[i].replaceAll("_", " ")} ${partShown(metric, part, i)}`));
     const inside = [h("span", { class: "name" }, metric.name), h("span", { class: "value" }, show(value, metric.ends))];
-    inside.push(value == null ? h("span", { class: "why" }, `unscored: ${current.u?.[index] ?? "no reason given"}`) : bar(value, metric.ends));
+    const why = current.f?.[index] == null ? `unscored: ${current.u?.[index] ?? "no reason given"}` : `failed: ${current.f[index]}`;
+    inside.push(value == null ? h("span", { class: "why" }, why) : bar(value, metric.ends));
     if (parts.length) inside.push(h("span", { class: "parts" }, parts));
     if (!explained().includes(index)) return h("div", { class: "tile", title: metric.summary }, inside);
     inside.push(h("span", { class: "shows" }, index === chosen ? "evidence shown" : "show evidence"));

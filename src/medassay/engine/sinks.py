@@ -1,0 +1,126 @@
+"""Where the scored cases of a run go: `source -> engine -> sinks`.
+
+A sink takes in a run case by case, in bounded memory. What belongs to other rooms (the tally of a summary, the report
+page) is a sink of theirs; a run is put together where all of them are known, in `medassay.api`.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Protocol, Self
+
+from medassay.cases import Case
+from medassay.files import open_output
+from medassay.metrics.base import Metric
+from medassay.metrics.ensemble import save_distributions
+from medassay.metrics.trust import ROUTE
+from medassay.scores import Score
+
+
+class Sink(Protocol):
+    """Takes in a run. It is entered before the first case; left without `finish`, it keeps nothing.
+
+    explained: of so many cases, from the start, it wants the evidence (`math.inf`: of all).
+    """
+
+    explained: float = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def add(self, case: Case, scores: Mapping[str, Score]) -> None:
+        """Take in one case with its score on every metric."""
+        return
+
+    def problem(self, text: str) -> None:
+        """Note a row that could not be read, or one that something else is wrong with."""
+        return
+
+    def finish(self) -> None:
+        """There are no more cases: write what is to be written. Sinks finish in the order they are listed in."""
+        return
+
+
+def feed(sinks: Sequence[Sink], case: Case, scores: Mapping[str, Score]) -> None:
+    """Give one case to every sink."""
+    for sink in sinks:
+        sink.add(case, scores)
+
+
+class EvidenceFile(Sink):
+    """JSON lines, one per case: every metric's value or reason, and what it rests on."""
+
+    explained = float("inf")
+
+    def __init__(self, path: Path) -> None:
+        self.output: AbstractContextManager[IO[str]] = open_output(path)
+
+    def __enter__(self) -> Self:
+        self.stream = self.output.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.output.__exit__(kind, error, trace)
+
+    def add(self, case: Case, scores: Mapping[str, Score]) -> None:
+        """Write one line."""
+        self.stream.write(json.dumps(evidence_record(case, scores), ensure_ascii=False) + "\n")
+
+
+def evidence_record(case: Case, scores: Mapping[str, Score]) -> dict[str, Any]:
+    """One line of the evidence file."""
+    record: dict[str, Any] = {"id": case.id, "system": case.system, "image": case.image, "candidate": case.candidate}
+    for name, score in scores.items():
+        told: dict[str, Any] = {"value": score.value, "unscored": score.unscored, "failed": score.failed}
+        told |= {"parts": dict(score.parts), "evidence": dict(score.evidence)}
+        record[name] = told | ({"labels": dict(score.labels)} if score.labels else {})
+    return record
+
+
+class RouteCount(Sink):
+    """How many cases take each route; `none` for those that have none."""
+
+    def __init__(self) -> None:
+        self.routes: Counter[str] = Counter()
+
+    def add(self, case: Case, scores: Mapping[str, Score]) -> None:
+        """Count one case."""
+        self.routes[route_of(scores)] += 1
+
+
+def route_of(scores: Mapping[str, Score]) -> str:
+    """The route that a case's scores name, or `none`."""
+    return next((score.labels[ROUTE] for score in scores.values() if ROUTE in score.labels), "none")
+
+
+class DistributionFile(Sink):
+    """Stores how each metric is distributed over the run, for `z(…,reference=FILE)`."""
+
+    def __init__(self, path: Path, metrics: Sequence[Metric]) -> None:
+        self.path = path
+        self.metrics = metrics
+        self.values: dict[str, array[float]] = {metric.name: array("d") for metric in metrics}
+
+    def add(self, case: Case, scores: Mapping[str, Score]) -> None:
+        """Take in the values of one case."""
+        for name, column in self.values.items():
+            value = scores[name].value
+            if value is not None:
+                column.append(value)
+
+    def finish(self) -> None:
+        """Write means and deviations."""
+        save_distributions(self.path, self.metrics, self.values)
