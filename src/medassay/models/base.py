@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from medassay.spans import Reading, Span
+from medassay.spans import Check, Reading, Span
 
 Matrix = npt.NDArray[np.float32]
 
@@ -100,6 +100,18 @@ class TokenLogs:
 
     logs: Matrix
     offsets: Sequence[tuple[int, int]]
+
+
+class CheckerModel(Protocol):
+    """Role `checker`: does a text of any length bear out a statement?"""
+
+    name: str
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
+        """[pairs, 3] probabilities of supported, not stated, contradicted, for (text, statement) pairs."""
+
+    def check(self, pairs: Sequence[tuple[str, str]]) -> list[Check]:
+        """The judgement of each statement, with the words of the text that decide."""
 
 
 class NliModel(Protocol):

@@ -75,11 +75,10 @@ def tables(reader: Reader) -> dict[str, Any]:
     encoder = reader.encoder
     words = encoder.words.weight.detach().float().numpy()
     scales = np.abs(words).max(1, keepdims=True) / 127 + 1e-12
-    stored = {
+    return {
         "words": np.round(words / scales).astype(np.int8),
         "scales": scales[:, 0].astype(np.float32),
         "positions": encoder.positions.weight.detach().numpy().astype(np.float16),
         "gain": encoder.norm.weight.detach().numpy().astype(np.float32),
         "shift": encoder.norm.bias.detach().numpy().astype(np.float32),
     }
-    return stored
