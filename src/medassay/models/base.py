@@ -153,7 +153,7 @@ class LikelihoodModel(Protocol):
 class Phrases:
     """Texts as an image model sees them.
 
-    vectors: unit vectors, one a text. mean, spread: of each text's cosine with histology images at large; 0 and 1
+    vectors: unit vectors, one per text. mean, spread: of each text's cosine with histology images at large; 0 and 1
     where the model never measured them. coverage: cosine (−1 to 1, higher is safer) of each text with the nearest
     phrase that the model learnt from, and `nearest`, that phrase; both empty where the model states no vocabulary.
     """
