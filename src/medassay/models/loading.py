@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from medassay.errors import ModelError, UnknownName, nearest
 from medassay.models.base import (
+    CheckerModel,
     Encoder,
     EntityModel,
     ExpertModel,
@@ -26,7 +27,7 @@ from medassay.models.graphs import HOME, ModelSet
 if TYPE_CHECKING:
     from medassay.models.kge import ConceptVectors
 
-ROLES = ("encoder", "ner", "re", "align", "expert", "image", "likelihood", "nli", "quality", "kge")
+ROLES = ("encoder", "ner", "re", "align", "expert", "image", "likelihood", "nli", "quality", "kge", "checker")
 
 PAPER = {
     "encoder": "UFNLP/gatortronS",
@@ -59,6 +60,8 @@ def load(role: Literal["quality"], spec: str = ...) -> QualityModel: ...
 def load(role: Literal["kge"], spec: str = ...) -> ConceptVectors: ...
 @overload
 def load(role: Literal["nli"], spec: str = ...) -> NliModel: ...
+@overload
+def load(role: Literal["checker"], spec: str = ...) -> CheckerModel: ...
 def load(role: str, spec: str = "embedded") -> Any:
     """The model for a role; loaded once per process."""
     if role not in ROLES:
@@ -137,6 +140,7 @@ def model_set(folder: Path = HOME) -> ModelSet:
 
 
 def _embedded(role: str, models: ModelSet) -> Any:
+    from medassay.models.checker import EmbeddedChecker
     from medassay.models.image import EmbeddedImage
     from medassay.models.kge import ConceptVectors
     from medassay.models.likelihood import EmbeddedLikelihood
@@ -155,5 +159,6 @@ def _embedded(role: str, models: ModelSet) -> Any:
         "nli": lambda: EmbeddedNli(models),
         "quality": lambda: EmbeddedQuality(models),
         "kge": lambda: ConceptVectors(models),
+        "checker": lambda: EmbeddedChecker(models, load("encoder")),
     }
     return makers[role]()

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from medassay.models.reader import OUTPUTS
+from medassay.training.export import trace_graph
 from medassay.training.reader.model import Reader
-
-OUTPUTS = ("verdict", "kind", "severity", "expert", "quality", "place")
 
 
 class Layers(nn.Module):
@@ -42,23 +42,14 @@ def export_graph(reader: Reader, path: Path) -> None:
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    reader.eval()
     hidden = torch.zeros(1, 24, reader.shape.hidden)
     statement = torch.zeros(1, 24, dtype=torch.long)
     statement[:, 16:] = 1
-    axes = {"hidden": {1: "tokens"}, "statement": {1: "tokens"}, "place": {1: "tokens"}}
+    tokens = {1: "tokens"}
+    outputs: dict[str, dict[int, str]] = {name: {} for name in OUTPUTS} | {"place": tokens}
     with tempfile.TemporaryDirectory() as folder:
         plain, prepared = Path(folder) / "plain.onnx", Path(folder) / "prepared.onnx"
-        torch.onnx.export(
-            Layers(reader),
-            (hidden, statement),
-            str(plain),
-            input_names=["hidden", "statement"],
-            output_names=list(OUTPUTS),
-            dynamic_axes=axes,
-            opset_version=17,
-            dynamo=False,
-        )
+        trace_graph(Layers(reader), (hidden, statement), {"hidden": tokens, "statement": tokens}, outputs, plain)
         quant_pre_process(str(plain), str(prepared), skip_symbolic_shape=True)
         quantize_dynamic(
             str(prepared),

@@ -127,6 +127,13 @@ def find(text: str, quote: str) -> tuple[int, int] | None:
     return match.span() if match else None
 
 
+def _deciding(text: str, at: str | list[int] | None) -> tuple[int, int] | None:
+    """The deciding words of a claim: quoted where the text is ours, by offsets where it is not."""
+    if isinstance(at, list):
+        return at[0], at[1]
+    return find(text, at) if at else None
+
+
 def _claims(data: Path, corpus: Path, texts: Texts) -> Iterator[Pair]:
     sets = [
         ("claims_" + name, data / f"claims/{name}.jsonl") for name in ("dialogues", "visits", "passages", "answers")
@@ -144,7 +151,7 @@ def _claims(data: Path, corpus: Path, texts: Texts) -> Iterator[Pair]:
         for record in _jsonl(path):
             text = texts[record["id"]]
             label, severity = record["label"], record["severity"]
-            at = find(text, record["at"]) if record["at"] else None
+            at = _deciding(text, record["at"])
             yield Pair(
                 source,
                 text,
@@ -175,7 +182,7 @@ def _verdicts(data: Path, corpus: Path) -> Iterator[Pair]:
             LABELS[label],
             KINDS.get((label, record["kind"])),
             None if severity == "none" else int(severity == "critical"),
-            find(text, record["at"]) if record["at"] else None,
+            _deciding(text, record["at"]),
             passes=4,
         )
 
