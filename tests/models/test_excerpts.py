@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -37,7 +39,7 @@ def test_a_line_without_an_end_is_cut_at_a_space() -> None:
 def test_segments_are_in_order_and_cover_what_is_not_white_space(text: str) -> None:
     ranges = segments(text)
     assert all(a < b for a, b in ranges)
-    assert all(b <= c for (_, b), (c, _) in zip(ranges, ranges[1:]))
+    assert all(b <= c for (_, b), (c, _) in itertools.pairwise(ranges))
     assert "".join("".join(text[a:b].split()) for a, b in ranges) == "".join(text.split())
 
 
