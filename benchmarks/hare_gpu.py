@@ -28,7 +28,6 @@ import numpy as np
 from benchmarks.figures import Figure
 from medassay.cases import Case
 from medassay.metrics.hare import Hare
-from medassay.models.base import Span
 from medassay.models.graphs import HOME
 from medassay.models.hub import Network, Read
 from medassay.models.hub_device import TOLERANCE, Batch
@@ -36,6 +35,7 @@ from medassay.models.hub_files import HubFolder
 from medassay.models.hub_relations import HubRelations, mark
 from medassay.models.hub_roles import HubEncoder, HubNer
 from medassay.models.tokens import Window
+from medassay.spans import Span
 
 LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}
 """GatorTronS: 24 layers, 1024 wide, 345 million weights, of Megatron's build."""

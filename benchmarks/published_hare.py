@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from medassay.metrics.hare import entity_scores, triple_f1
-from medassay.models.base import RELATION_TYPES, Matrix, Span
+from medassay.models.base import Matrix
 from medassay.models.graphs import ModelSet
 from medassay.models.roles import EmbeddedNer
 from medassay.models.tokens import CLS, PAD, SEP, Ids, Tokens, Window
+from medassay.spans import RELATION_TYPES, Span
 
 CHUNK, PADDED = 450, 512
 THRESHOLD = 0.7

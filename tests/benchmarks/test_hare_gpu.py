@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import hare_gpu
 from medassay.cases import Case
-from medassay.models.base import Span
+from medassay.spans import Span
 
 TINY = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 REFERENCE, CANDIDATE = "CD20 is positive. Invasive carcinoma.", "CD20 is negative. Invasive ductal carcinoma."

@@ -35,7 +35,7 @@ def test_every_benchmark_is_there() -> None:
 
 
 def test_time_is_counted_to_rooms_and_libraries() -> None:
-    assert room_of(roles.__file__, "apart") == "models"
+    assert room_of(roles.__file__, "without_overlaps") == "models"
     assert room_of("~", "<method 'finditer' of 're.Pattern' objects>") == "re"
     assert room_of("~", "<built-in method onnxruntime.capi.onnxruntime_pybind11_state.run>") == "onnxruntime"
     assert room_of("/usr/lib/python3/json/decoder.py", "decode") == "json"

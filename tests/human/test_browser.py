@@ -59,7 +59,7 @@ class Served:
     def __init__(self, app: Any) -> None:
         import uvicorn
 
-        self.app, self.room = app, app.state.room
+        self.app, self.context = app, app.state.context
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -71,13 +71,13 @@ class Served:
             time.sleep(0.02)
 
     def link(self, name: str) -> str:
-        access = self.room.access
+        access = self.context.access
         return f"{self.url}/enter/{access.coordinator_link() if name == 'coordinator' else access.link(name, 0)}"
 
     def stop(self) -> None:
         self.server.should_exit = True
         self.thread.join(10)
-        self.room.store.close()
+        self.context.store.close()
 
 
 @pytest.fixture
@@ -234,7 +234,7 @@ def test_highlighting_counts_live_ticks_undo_and_resume_on_another_device(driver
     page.type("#comment-1", "as I see it")
     page.js("document.activeElement.blur()")
     page.saved()
-    stored = next(t for t in served.room.store.tasks("anna") if not t.training)
+    stored = next(t for t in served.context.store.tasks("anna") if not t.training)
     mark = next(m for m in stored.state["marks"] if m["kind"] == "fact")
     assert ROWS[0][2][mark["start"] : mark["end"]] == "lisinopril", "offsets are characters on the server"
 
@@ -257,9 +257,9 @@ def test_a_selection_survives_what_comes_in_meanwhile(drivers, serve):
     served = serve([ROWS[0]])
     page = open_task(drivers[0], served)
     page.select("#candidate-1", 0, 12)
-    task = served.room.store.tasks("anna")[0].id
+    task = served.context.store.tasks("anna")[0].id
     change = NewEvent("from-elsewhere", "set", {"slot": "case", "question": "R", "value": 3})
-    served.room.store.append(task, "anna", change)
+    served.context.store.append(task, "anna", change)
     page.js("window.dispatchEvent(new Event('focus'))")
     page.until(lambda: page.value("#q-case-R") == "3", "the other window's change")
     assert page.js("return getSelection().toString()") == ROWS[0][2][:12]
@@ -319,7 +319,7 @@ def test_no_connection_means_not_saved_and_nothing_lost(drivers, serve):
     page.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {**conditions, "offline": False})
     page.js("window.dispatchEvent(new Event('online'))")
     page.saved()
-    states = [task.state["answers"] for task in served.room.store.tasks("anna")]
+    states = [task.state["answers"] for task in served.context.store.tasks("anna")]
     assert {"case": {"R": 7}} in states
     assert page.js("return Object.keys(localStorage).filter(k => k.includes(':') && !k.endsWith('keys')).length") == 0
 
@@ -334,7 +334,7 @@ def test_changes_left_in_the_browser_are_sent_at_the_next_visit(drivers, serve):
     page.ready()
     page.until(lambda: page.value("#q-case-R") == "9", "taken up again")
     page.saved()
-    assert [e.id for e in served.room.store.events(task)] == ["left-over-1"]
+    assert [e.id for e in served.context.store.events(task)] == ["left-over-1"]
 
 
 def test_hostile_texts_never_run(drivers, serve):
@@ -355,7 +355,7 @@ def test_hostile_texts_never_run(drivers, serve):
         assert page.js("return document.querySelectorAll('.text script, .text img, .text svg').length") == 0
     assert HOSTILE in page.js("return document.body.textContent")
     boss = Page(drivers[1], served.link("coordinator"))
-    for unit in served.room.store.units():
+    for unit in served.context.store.units():
         for item in unit.items:
             from medassay.human.web.coordinator import _key
 

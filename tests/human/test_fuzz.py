@@ -30,22 +30,22 @@ URL = "http://127.0.0.1"
 def served(make_study):
     app = create_app(make_study(training=False), hosts=["testserver"])
     app.add_route("/openapi.json", lambda _: JSONResponse(app.openapi()))
-    room = app.state.room
-    room.failures = room.saves = Limiter(rate=1e9, burst=10**9)
+    context = app.state.context
+    context.failures = context.saves = Limiter(rate=1e9, burst=10**9)
     yield app
-    assert room.store.audit() == [], "whatever came in, the events still add up"
-    room.store.close()
+    assert context.store.audit() == [], "whatever came in, the events still add up"
+    context.store.close()
 
 
 def signed_in(app, who: str) -> tuple[str, str]:
     """(cookie, CSRF token) of a person."""
-    room = app.state.room
+    context = app.state.context
     http = TestClient(app, base_url=URL, follow_redirects=False)
-    token = room.access.coordinator_link() if who == "coordinator" else room.access.link(who, 0)
+    token = context.access.coordinator_link() if who == "coordinator" else context.access.link(who, 0)
     http.get(f"/enter/{token}")
     cookie = http.cookies["medassay_session"]
-    session = room.access.open(cookie, room.link_numbers())
-    return cookie, room.access.csrf(session)
+    session = context.access.open(cookie, context.link_numbers())
+    return cookie, context.access.csrf(session)
 
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
@@ -54,7 +54,7 @@ def test_random_requests_never_break_the_server(served, who, mode):
     """Well-formed and malformed requests, from everybody: answered as described, and never with a 500."""
     schema = schemathesis.openapi.from_asgi("/openapi.json", served)
     cookie, csrf = signed_in(served, who) if who != "nobody" else ("none", "none")
-    own = [task.id for task in served.state.room.store.tasks("anna")]
+    own = [task.id for task in served.state.context.store.tasks("anna")]
     statuses: set[int] = set()
 
     def attack(case: schemathesis.Case, place: int) -> None:
@@ -82,6 +82,6 @@ def test_texts_of_others_never_leak(served):
     """Random task ids, as an annotator: never another's task."""
     cookie, _ = signed_in(served, "anna")
     http = TestClient(served, base_url=URL, cookies={"medassay_session": cookie})
-    for task in served.state.room.store.tasks("ben"):
+    for task in served.state.context.store.tasks("ben"):
         assert http.get(f"/api/tasks/{task.id}").status_code == 404
         assert re.search(r"no such task", http.get(f"/tasks/{task.id}").text)

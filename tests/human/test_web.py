@@ -28,7 +28,7 @@ class Person:
     def __init__(self, app, name: str | None = None) -> None:
         self.app = app
         self.http = TestClient(app, base_url="http://127.0.0.1", follow_redirects=False)
-        room = app.state.room
+        room = app.state.context
         if name == "coordinator":
             self.http.get(f"/enter/{room.access.coordinator_link()}")
         elif name is not None:
@@ -50,7 +50,7 @@ class Person:
             assert reply.status_code == 200, reply.text
 
     def finish(self, task: str, **values: float):
-        slots = len(self.app.state.room.store.task(task).order)
+        slots = len(self.app.state.context.store.task(task).order)
         for slot in range(1, slots + 1):
             self.answer(task, str(slot), **{"R": 4, "G": 4, "RG": 2, "C": 3, "coherence": 1, **values})
         return self.save(task, {"kind": "done"})
@@ -60,7 +60,7 @@ class Person:
 def app(make_study):
     made = create_app(make_study())
     yield made
-    made.state.room.store.close()
+    made.state.context.store.close()
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def set_r(value: float) -> dict:
 
 
 def test_a_link_signs_in_with_a_guarded_cookie(app):
-    room = app.state.room
+    room = app.state.context
     reply = Person(app).http.get(f"/enter/{room.access.link('anna', 0)}")
     assert (reply.status_code, reply.headers["location"]) == (303, "/tasks")
     cookie = reply.headers["set-cookie"].lower()
@@ -86,11 +86,11 @@ def test_a_link_signs_in_with_a_guarded_cookie(app):
 def test_behind_https_the_cookie_is_secure(make_study):
     app = create_app(make_study(), public_url="https://study.example.org")
     http = TestClient(app, base_url="https://study.example.org", follow_redirects=False)
-    reply = http.get(f"/enter/{app.state.room.access.link('anna', 0)}")
+    reply = http.get(f"/enter/{app.state.context.access.link('anna', 0)}")
     assert "; secure" in reply.headers["set-cookie"].lower()
     assert "max-age" in reply.headers["strict-transport-security"]
-    task = app.state.room.store.tasks("anna")[0].id
-    token = app.state.room.access.csrf(Session("anna", 0))
+    task = app.state.context.store.tasks("anna")[0].id
+    token = app.state.context.access.csrf(Session("anna", 0))
     headers = {"x-csrf-token": token, "origin": "https://study.example.org", "host": "127.0.0.1:8765"}
     body = {"id": "event-proxy", "change": set_r(3)}
     saved = http.post(f"/api/tasks/{task}/changes", json=body, headers=headers)
@@ -101,12 +101,12 @@ def test_a_wrong_link_is_refused_and_guessing_is_slowed_down(app):
     stranger = Person(app)
     replies = [stranger.http.get(f"/enter/{'x' * 42}{i % 10}").status_code for i in range(12)]
     assert replies[:10] == [401] * 10 and replies[10:] == [429] * 2
-    right = app.state.room.access.link("anna", 0)
+    right = app.state.context.access.link("anna", 0)
     assert stranger.http.get(f"/enter/{right}").status_code == 429, "no oracle while locked"
 
 
 def test_links_differ_and_do_not_reveal_each_other(app):
-    access = app.state.room.access
+    access = app.state.context.access
     links = {access.link(name, 0) for name in ("anna", "ben", "chi")} | {access.coordinator_link()}
     assert len(links) == 4 and all(len(link) == 43 for link in links)
 
@@ -119,8 +119,8 @@ def test_the_key_is_private_and_lasting(make_study):
 
 def test_a_renewed_link_ends_old_sessions(app, anna):
     assert anna.http.get("/tasks").status_code == 200
-    app.state.room.store.renew_link("anna")
-    app.state.room._numbers = (0.0, {})
+    app.state.context.store.renew_link("anna")
+    app.state.context._numbers = (0.0, {})
     assert anna.http.get("/tasks").status_code == 401
     assert Person(app, "anna").http.get("/tasks").status_code == 200
 
@@ -128,7 +128,7 @@ def test_a_renewed_link_ends_old_sessions(app, anna):
 def test_a_forged_or_foreign_session_is_nobody(app, tmp_path):
     stranger = Person(app)
     other = Access(b"k" * 43).seal(Session("anna", 0))
-    for cookie in ("", "x", other, app.state.room.access.seal(Session("anna", 5))):
+    for cookie in ("", "x", other, app.state.context.access.seal(Session("anna", 5))):
         stranger.http.cookies.set("medassay_session", cookie)
         assert stranger.http.get("/tasks").status_code == 401
 
@@ -143,7 +143,7 @@ def test_sign_out(app, anna):
 def test_a_typed_secret_for_the_coordinator(make_study):
     app = create_app(make_study(), secret="correct horse battery")
     http = TestClient(app, base_url="http://127.0.0.1", follow_redirects=False)
-    assert app.state.room.access.coordinator_link() is None
+    assert app.state.context.access.coordinator_link() is None
     assert 'type="password"' in http.get("/coordinator").text
     assert http.post("/coordinator/enter", data={"secret": "wrong"}).status_code == 401
     assert http.post("/coordinator/enter", data={"secret": "correct horse battery"}).status_code == 303
@@ -158,7 +158,7 @@ def test_annotators_see_only_their_own_tasks(app, anna):
     for path in (f"/tasks/{ben.tasks[1]}", f"/api/tasks/{ben.tasks[1]}", f"/tasks/{ben.tasks[0]}/feedback"):
         assert anna.http.get(path).status_code == 404
     assert anna.save(ben.tasks[1], set_r(3)).status_code == 404
-    assert app.state.room.store.events(ben.tasks[1]) == []
+    assert app.state.context.store.events(ben.tasks[1]) == []
 
 
 def test_only_the_coordinator_sees_the_coordinators_pages(app, anna):
@@ -248,11 +248,11 @@ def test_changes_need_the_token_and_the_right_origin(app, anna):
     foreign = {"x-csrf-token": anna.csrf, "origin": "https://evil.example"}
     assert anna.http.post(url, json=body, headers=foreign).status_code == 403
     assert Person(app).http.post(url, json=body, headers={"x-csrf-token": anna.csrf}).status_code == 401
-    assert app.state.room.store.events(anna.tasks[0]) == []
+    assert app.state.context.store.events(anna.tasks[0]) == []
 
 
 def test_an_open_page_stays_good_when_the_link_is_opened_again_but_not_for_somebody_else(app, anna):
-    room = app.state.room
+    room = app.state.context
     anna.http.get(f"/enter/{room.access.link('anna', 0)}")
     assert anna.save(anna.tasks[0], set_r(4)).status_code == 200
     anna.http.get(f"/enter/{room.access.link('ben', 0)}")  # a shared computer
@@ -265,7 +265,7 @@ def test_replays_and_conflicts(app, anna):
     first = anna.save(task, set_r(4), "event-aaaa")
     assert anna.save(task, set_r(4), "event-aaaa").json() == {**first.json(), "again": True}
     assert anna.save(task, set_r(5), "event-aaaa").status_code == 409
-    assert len(app.state.room.store.events(task)) == 1
+    assert len(app.state.context.store.events(task)) == 1
 
 
 def test_a_wrong_clock_changes_nothing(anna):
@@ -329,7 +329,7 @@ def test_malformed_changes_are_refused_without_echo(anna, change):
 
 
 def test_saves_are_limited_by_person(app, anna):
-    app.state.room.saves = Limiter(rate=0.001, burst=3)
+    app.state.context.saves = Limiter(rate=0.001, burst=3)
     assert [anna.save(anna.tasks[0], set_r(i)).status_code for i in range(4)] == [200, 200, 200, 429]
 
 
@@ -353,7 +353,7 @@ def test_nothing_of_a_text_reaches_the_log(app, anna, caplog, monkeypatch):
     def broken(*_: object) -> None:
         raise RuntimeError(secret_words)
 
-    monkeypatch.setattr(app.state.room.store, "append", broken)
+    monkeypatch.setattr(app.state.context.store, "append", broken)
     http = TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False, cookies=anna.http.cookies)
     body = {"id": "event-log-1", "change": {"kind": "comment", "slot": "1", "text": secret_words}}
     reply = http.post(f"/api/tasks/{anna.tasks[0]}/changes", json=body, headers={"x-csrf-token": anna.csrf})
@@ -372,7 +372,7 @@ def judged(app):
     for factor, name in ((1, "anna"), (2, "ben"), (1, "chi")):
         person = Person(app, name)
         for number, task in enumerate(person.tasks):
-            case = app.state.room.store.known(task).unit.case_id
+            case = app.state.context.store.known(task).unit.case_id
             g = {"c1": 2, "c2": 4, "c3": 3}.get(case, 3) * factor
             rg = {"c1": 1, "c2": 4, "c3": 1}.get(case, 2) * factor
             assert person.finish(task, R=5 * factor, G=g, RG=rg, C=g).status_code == 200, number

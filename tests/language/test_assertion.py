@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medassay.language.assertion import TRUST, by_rule, settle
-from medassay.language.terms import read_tsv
-from medassay.models.base import ASSERTIONS, Link, Reading, Span
+from medassay.language.assertion import TRUST, by_rule, decide_assertions
+from medassay.language.lexicon import read_tsv
+from medassay.spans import ASSERTIONS, Link, Reading, Span
 
 _MARK = re.compile(r"<(\w+) ([^<>]*)>")
 
@@ -146,17 +146,17 @@ def test_spans_may_come_in_any_order() -> None:
 )
 def test_an_unsure_model_gives_way_to_a_cue(label: str, sure: float, expected: str) -> None:
     text, spans = marked("No <finding necrosis>.")
-    assert settle(text, spans, Reading(((label, sure),), ())) == [expected]
+    assert decide_assertions(text, spans, Reading(((label, sure),), ())) == [expected]
 
 
 def test_an_unsure_model_stands_where_nothing_is_said() -> None:
     text, spans = marked("<finding Necrosis>")
-    assert settle(text, spans, Reading((("possible", 0.4),), ())) == ["possible"]
+    assert decide_assertions(text, spans, Reading((("possible", 0.4),), ())) == ["possible"]
 
 
 def test_without_a_model_the_rules_decide() -> None:
     text, spans = marked("No <finding necrosis>. <diagnosis Adenoma>.")
-    assert settle(text, spans, Reading((), ())) == ["absent", "present"]
+    assert decide_assertions(text, spans, Reading((), ())) == ["absent", "present"]
 
 
 def test_every_cue_is_well_formed_and_listed_once() -> None:

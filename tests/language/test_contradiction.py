@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from medassay.language.contradiction import CONTRADICTS, ENTAILS, compare, settle, within
+from medassay.language.contradiction import CONTRADICTS, ENTAILS, compare, strongest_verdict, within
 from medassay.language.graph import Report, read_reports
 from medassay.language.statements import described, pairs, statements
 from medassay.models.graphs import HOME
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not (HOME / "manifest.json").is_file(), reason="
 
 def label(premise: str, hypothesis: str, *, strict: bool = False) -> str | None:
     one, other = read_reports([premise, hypothesis])
-    verdict = settle(compare(one, other, strict=strict))
+    verdict = strongest_verdict(compare(one, other, strict=strict))
     if verdict is not None:
         assert 0 <= verdict.premise[0] <= verdict.premise[1] <= len(premise)
         assert 0 <= verdict.hypothesis[0] <= verdict.hypothesis[1] <= len(hypothesis)

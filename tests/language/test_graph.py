@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from medassay.language import graph
-from medassay.models.base import Link, Reading, Span
+from medassay.spans import Link, Reading, Span
 
 
 class Ner:

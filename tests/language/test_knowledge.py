@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from medassay.language.knowledge import compatible, fit, named, organs, profiles, ranking, read_findings
+from medassay.language.lexicon import read_tsv
 from medassay.language.staging import agree, derived, stated
-from medassay.language.terms import read_tsv, words
+from medassay.language.terms import words
 
 BEHAVIOURS = {"malignant", "insitu", "premalignant", "uncertain", "benign", "reactive"}
 

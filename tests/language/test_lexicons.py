@@ -9,8 +9,9 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
+from medassay.language.lexicon import read_tsv
 from medassay.language.terminology import form_of, terminology
-from medassay.language.terms import key, read_tsv, squeezed, words
+from medassay.language.terms import key, squeezed, words
 
 LISTS = {"diagnoses.tsv": ("D", 400), "findings.tsv": ("F", 200), "sites.tsv": ("S", 150), "markers.tsv": ("K", 250)}
 

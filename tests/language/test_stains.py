@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from medassay.language.lexicon import read_tsv
 from medassay.language.stains import read_stains
-from medassay.language.terms import read_tsv
 
 
 def results(text: str) -> dict[str, str]:

@@ -37,6 +37,7 @@ def scored(
     monkeypatch: pytest.MonkeyPatch, texts: Sequence[str], model: Answers | None = None, **settings: object
 ) -> list[Score]:
     monkeypatch.setattr(logic, "load", lambda role, spec: model or Answers())
+    monkeypatch.setattr(logic, "load_nli", lambda spec: model or Answers())
     return Logic(**settings).score([Case(id=str(i), candidate=text) for i, text in enumerate(texts)])  # type: ignore[arg-type]
 
 

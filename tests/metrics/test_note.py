@@ -26,10 +26,10 @@ class Estimates:
     name = "made/quality"
     heads = frozenset({"fidelity"})
 
-    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[PairJudgement]:
+    def judge(self, pairs: Sequence[tuple[str, str]], *, sentences: object = None) -> list[PairJudgement]:
         return [PairJudgement(0.75, ()) for _ in pairs]
 
-    def facts(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+    def facts(self, pairs: Sequence[tuple[str, str]], *, sentences: object = None) -> np.ndarray:
         return np.array([[0.5, 0.25, 0.1, 0.7]] * len(pairs), np.float32)
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from medassay.language.sentences import sentences
 from medassay.models.base import Matrix
 from medassay.models.chunks import Chunk, Unit, chunk_pairs, counterparts, units
 from medassay.models.tokens import Tokens
@@ -37,7 +38,7 @@ def vectors(ids: Sequence[int]) -> Matrix:
 
 
 def _units(text: str) -> list[Unit]:
-    return units(text, _tokens(text), 40)
+    return units(text, _tokens(text), 40, sentences)
 
 
 TOPICS = ("liver", "kidney", "breast", "colon", "lung", "skin", "brain", "ovary", "spleen", "thyroid")
@@ -61,6 +62,15 @@ def test_units_are_sentences_with_their_tokens() -> None:
     one, two = _units(text)
     assert text[one.start : one.end] == "Tumor of the liver." and text[two.start : two.end] == "No necrosis is seen."
     assert len(one.ids) == 4 and one.offsets[0] == (0, 5)
+
+
+def test_without_a_splitter_punctuation_and_lines_end_units() -> None:
+    text = "Tumor of the liver. No necrosis\nis seen"
+    assert [text[u.start : u.end] for u in units(text, _tokens(text), 40)] == [
+        "Tumor of the liver. No necrosis",
+        "is seen",
+    ], "these tokens keep the full stop to the word"
+    assert [text[u.start : u.end] for u in _units(text)] == ["Tumor of the liver.", "No necrosis\nis seen"]
 
 
 def test_a_long_sentence_is_cut() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from medassay.models.base import ENTITY_TYPES, HARE_TYPES, RELATION_TYPES
 from medassay.models.decoding import bio_labels, bio_transitions, decode_spans, viterbi
+from medassay.spans import ENTITY_TYPES, HARE_TYPES, RELATION_TYPES
 
 LABELS = bio_labels(["site", "grade"])
 TRANSITIONS = bio_transitions(LABELS)

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from medassay.errors import ModelError
-from medassay.models.base import Span
 from medassay.models.hub import load_hub
 from medassay.models.hub_relations import mark
+from medassay.spans import Span
 
 from .conftest import VOCABULARY, write_tokenizer
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medassay.errors import MedassayError
-from medassay.models.base import Span
 from medassay.models.hub_device import TOLERANCE, Batch, Device, ahead, budget_for, choose, prepared
+from medassay.spans import Span
 
 Tiny = Callable[..., Path]
 LARGE = {"hidden_size": 1024, "intermediate_size": 4096, "vocab_size": 50_000}

@@ -11,7 +11,7 @@ pytest.importorskip("PIL")
 
 from medassay.errors import InputError, ModelError
 from medassay.models.graphs import HOME, ModelSet
-from medassay.models.image import EmbeddedImage, pixels_of, read_vocabulary, squeezed
+from medassay.models.image import EmbeddedImage, as_square, read_vocabulary
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "histology"
 
@@ -45,12 +45,14 @@ def test_nothing_in_nothing_out(model: EmbeddedImage) -> None:
     assert model.read_phrases([]).nearest == ()
 
 
-def test_arrays_pillow_images_and_files_are_the_same(model: EmbeddedImage, tmp_path: Path) -> None:
+def test_arrays_pillow_images_and_files_that_were_read_are_the_same(model: EmbeddedImage, tmp_path: Path) -> None:
     from PIL import Image
+
+    from medassay.slides import read_image
 
     pixels = made(3)
     Image.fromarray(pixels).save(tmp_path / "one.png")
-    vectors = model.embed_images([pixels, Image.fromarray(pixels), tmp_path / "one.png", str(tmp_path / "one.png")])
+    vectors = model.embed_images([pixels, Image.fromarray(pixels), read_image(tmp_path / "one.png")])
     assert np.allclose(vectors, vectors[0], atol=1e-5)
 
 
@@ -80,21 +82,28 @@ def test_another_encoder_is_refused(model: EmbeddedImage) -> None:
 @pytest.mark.data
 @pytest.mark.skipif(not DATA.is_dir(), reason="needs the shared data folder beside the checkout")
 def test_lung_and_colon_are_told_apart(model: EmbeddedImage) -> None:
+    from medassay.slides import read_image
+
     files = [sorted((DATA / "lc25000" / name).iterdir())[0] for name in ("lung_n", "colon_aca")]
-    scores = model.embed_images(files) @ model.embed_texts(["benign lung tissue", "colon adenocarcinoma"]).T
+    scores = (
+        model.embed_images([read_image(file) for file in files])
+        @ model.embed_texts(["benign lung tissue", "colon adenocarcinoma"]).T
+    )
     assert scores[0, 0] > scores[0, 1] and scores[1, 1] > scores[1, 0]
 
 
-@pytest.mark.parametrize("image", [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3)), np.zeros((0, 4, 3), np.uint8)])
-def test_what_is_no_rgb_image_is_refused(image: np.ndarray) -> None:
-    with pytest.raises(InputError, match="height × width × 3 bytes"):
-        pixels_of(image)
+@pytest.mark.parametrize(
+    "image", [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3)), np.zeros((0, 4, 3), np.uint8), "one.png"]
+)
+def test_what_is_no_rgb_image_is_refused(image: object) -> None:
+    with pytest.raises(InputError, match=r"height × width × 3 bytes.*medassay\.slides\.read_image"):
+        as_square(image, 4)
 
 
 def test_squeezing_keeps_what_fits() -> None:
     pixels = made(1, 32, 32)
-    assert squeezed(pixels, 32) is pixels
-    assert squeezed(pixels, 16).shape == (16, 16, 3)
+    assert as_square(pixels, 32) is pixels
+    assert as_square(pixels, 16).shape == (16, 16, 3)
 
 
 def test_vocabulary_lines(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from medassay.models import load
-from medassay.models.base import Span
+from medassay.spans import Span
 
 TEXTS = [
     "Adenocarcinoma.",

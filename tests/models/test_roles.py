@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medassay.models import roles
-from medassay.models.base import ASSERTIONS, ENTITY_TYPES, RELATION_TYPES, Span
 from medassay.models.graphs import ModelSet
-from medassay.models.roles import EmbeddedEncoder, EmbeddedExpert, EmbeddedNer, EmbeddedRelations, apart
+from medassay.models.roles import EmbeddedEncoder, EmbeddedExpert, EmbeddedNer, EmbeddedRelations, without_overlaps
+from medassay.spans import ASSERTIONS, ENTITY_TYPES, RELATION_TYPES, Span
 
 REPORT = (
     "FINAL DIAGNOSIS: Left breast, core biopsy: Invasive ductal carcinoma, Nottingham grade 2. "
@@ -156,7 +156,7 @@ def test_judgements_do_not_depend_on_company_or_order(models: ModelSet) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 8), st.floats(0, 1)), max_size=12))
 def test_overlaps_are_settled_for_the_surer(raw: list[tuple[int, int, float]]) -> None:
-    kept = apart([Span(start, start + size, "site", score) for start, size, score in raw])
+    kept = without_overlaps([Span(start, start + size, "site", score) for start, size, score in raw])
     assert all(a.end <= b.start for a, b in pairwise(kept))
     if raw:
         assert max(score for _, _, score in raw) == max(span.score for span in kept)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from medassay.models.base import Span
 from medassay.models.decoding import bio_labels
 from medassay.models.graphs import ModelSet
 from medassay.models.roles import READ_WINDOW, EmbeddedNer, EmbeddedRelations
+from medassay.spans import Span
 
 LABELS = bio_labels()
 MEANINGS = {"cd20": "B-marker", "left": "B-site", "breast": "I-site", "weak": "B-modifier"}

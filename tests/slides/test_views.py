@@ -11,7 +11,7 @@ import pytest
 
 from medassay.errors import InputError
 from medassay.slides import NoTissue, open_image
-from medassay.slides.views import BATCH, look
+from medassay.slides.views import BATCH, view_patches
 
 from .made import on_glass, tissue
 
@@ -40,7 +40,7 @@ def saved(pixels: Any, path: Path) -> Path:
 def test_a_region_is_seen_in_patches_and_as_a_whole(tmp_path: Path) -> None:
     model = Counting()
     with open_image(saved(tissue(600, 1024), tmp_path / "region.png")) as region:
-        views = look(region, model)  # type: ignore[arg-type]
+        views = view_patches(region, model)  # type: ignore[arg-type]
     assert views.boxes.tolist() == [
         [0, 0, 512, 512],
         [512, 0, 512, 512],
@@ -54,16 +54,16 @@ def test_a_region_is_seen_in_patches_and_as_a_whole(tmp_path: Path) -> None:
 
 def test_a_small_region_is_one_view(tmp_path: Path) -> None:
     with open_image(saved(tissue(224, 224), tmp_path / "tile.png")) as region:
-        assert look(region, Counting()).boxes.tolist() == [[0, 0, 224, 224]]  # type: ignore[arg-type]
+        assert view_patches(region, Counting()).boxes.tolist() == [[0, 0, 224, 224]]  # type: ignore[arg-type]
 
 
 def test_a_slide_is_seen_at_20x_with_a_budget(slide_file: Callable[..., Path]) -> None:
     path = slide_file(tissue(4096, 4096), mpp=0.25)
     model = Counting()
     with open_image(path) as slide:
-        few = look(slide, model, budget=5, seed=1)  # type: ignore[arg-type]
-        same = look(slide, Counting(), budget=5, seed=1)  # type: ignore[arg-type]
-        other = look(slide, Counting(), budget=5, seed=2)  # type: ignore[arg-type]
+        few = view_patches(slide, model, budget=5, seed=1)  # type: ignore[arg-type]
+        same = view_patches(slide, Counting(), budget=5, seed=1)  # type: ignore[arg-type]
+        other = view_patches(slide, Counting(), budget=5, seed=2)  # type: ignore[arg-type]
     assert len(few) == 5 and set(model.shapes) == {(512, 512, 3)}
     assert few.boxes[:, 2:].tolist() == [[1024, 1024]] * 5
     assert np.array_equal(few.boxes, same.boxes) and not np.array_equal(few.boxes, other.boxes)
@@ -72,32 +72,32 @@ def test_a_slide_is_seen_at_20x_with_a_budget(slide_file: Callable[..., Path]) -
 def test_windows_of_a_patch(slide_file: Callable[..., Path]) -> None:
     model = Counting()
     with open_image(slide_file(tissue(512, 512), mpp=0.5)) as slide:
-        views = look(slide, model, windows=True)  # type: ignore[arg-type]
+        views = view_patches(slide, model, windows=True)  # type: ignore[arg-type]
     assert len(views) == 9 and set(model.shapes) == {(224, 224, 3)}
 
 
 def test_the_model_is_given_bounded_batches(slide_file: Callable[..., Path]) -> None:
     model = Counting()
     with open_image(slide_file(tissue(3072, 3072), mpp=0.5)) as slide:
-        look(slide, model, windows=True)  # type: ignore[arg-type]
+        view_patches(slide, model, windows=True)  # type: ignore[arg-type]
     assert max(model.calls) == BATCH and sum(model.calls) == 36 * 9
 
 
 def test_a_coarse_slide_is_seen_as_it_is(slide_file: Callable[..., Path]) -> None:
     with open_image(slide_file(tissue(1024, 1024), mpp=1.0)) as slide:
-        assert look(slide, Counting()).boxes[0].tolist() == [0, 0, 512, 512]  # type: ignore[arg-type]
+        assert view_patches(slide, Counting()).boxes[0].tolist() == [0, 0, 512, 512]  # type: ignore[arg-type]
 
 
 def test_no_resolution_no_tissue(slide_file: Callable[..., Path], tmp_path: Path) -> None:
     with open_image(slide_file(tissue(1024, 1024), mpp=None, name="unknown.tiff")) as slide:
         if slide.whole:
             with pytest.raises(InputError, match="--mpp"):
-                look(slide, Counting())  # type: ignore[arg-type]
+                view_patches(slide, Counting())  # type: ignore[arg-type]
     blank = saved(np.full((600, 600, 3), 244, np.uint8), tmp_path / "blank.png")
     with open_image(blank) as region, pytest.raises(NoTissue):
-        look(region, Counting())  # type: ignore[arg-type]
+        view_patches(region, Counting())  # type: ignore[arg-type]
 
 
 def test_a_warning_where_it_is_hardly_histology(tmp_path: Path) -> None:
     with open_image(saved(on_glass(700, 700, (50, 50, 600, 600)), tmp_path / "ok.png")) as region:
-        assert look(region, Counting()).warning is None  # type: ignore[arg-type]
+        assert view_patches(region, Counting()).warning is None  # type: ignore[arg-type]

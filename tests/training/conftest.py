@@ -57,14 +57,12 @@ WORDS = [
 def tiny_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """config.json, model.safetensors and tokenizer.json of a random BERT."""
     torch = pytest.importorskip("torch")
-    pytest.importorskip("safetensors")
+    transformers = pytest.importorskip("transformers")
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-
-    from medassay.training.bert import SplitEncoder, save_encoder
 
     folder = tmp_path_factory.mktemp("base")
     torch.manual_seed(0)
-    save_encoder(SplitEncoder(CONFIG, -1), folder, half=False)
+    transformers.BertModel(transformers.BertConfig(**CONFIG)).save_pretrained(folder)
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
     names += [f"[unused{i}]" for i in range(60 - len(names))]
     tokenizer = Tokenizer(models.WordPiece({n: i for i, n in enumerate(names)}, unk_token="[UNK]"))

@@ -12,9 +12,11 @@ pytest.importorskip("torch")
 pytest.importorskip("PIL")
 
 from medassay.errors import InputError, ModelError
+from medassay.models.activations import unit_rows
+from medassay.slides import read_image
 from medassay.training import histology, image_figures
 from medassay.training.histology import Sample, questions, read_samples, words
-from medassay.training.image import SIDE, Maps, fit, jittered, unit
+from medassay.training.image import SIDE, Maps, fit, jittered
 
 pytestmark = pytest.mark.hf
 
@@ -95,7 +97,7 @@ def planted(count: int = 240) -> tuple[np.ndarray, list[Sample], dict[str, np.nd
     """Features that are a noisy linear image of the texts' vectors: a map exists."""
     random = np.random.default_rng(0)
     texts = [f"text {i}" for i in range(count)]
-    vectors = unit(random.normal(size=(count, 32)).astype(np.float32))
+    vectors = unit_rows(random.normal(size=(count, 32)).astype(np.float32))
     mixing = random.normal(size=(32, 60)).astype(np.float32)
     seen = vectors @ mixing + 0.3 * random.normal(size=(count, 60)).astype(np.float32)
     return seen[None], [sample(i, t) for i, t in enumerate(texts)], dict(zip(texts, vectors))
@@ -159,6 +161,6 @@ def test_a_trained_folder_serves_the_role(folder: Path, tmp_path: Path, monkeypa
     model = load("image", str(out))
     samples = read_samples(folder)
     wanted = kept[0].images(features(samples, tower, views=1)[0])
-    cosines = (model.embed_images([s.file for s in samples]) * wanted).sum(1)
+    cosines = (model.embed_images([read_image(s.file) for s in samples]) * wanted).sum(1)
     assert cosines.min() > 0.9  # weights of 8 bits
     assert model.read_phrases(["lung"]).nearest == ("lung",)

@@ -102,10 +102,8 @@ def test_all_tasks_make_groups_that_fit(tiny_base: Path) -> None:
     text = [5, 6, 7, 12, 8, 9, 10, 12, 11, 13]
     material = tasks.Material(
         documents=[text * 40],
-        siblings=[tasks.Sibling((text, text[::-1], text[3:]), (text[:5],))],
         damaged=[tasks.Damaged(text, (("value", [*text[:3], 20, *text[4:]]), ("omission", text[:6])), (text[::-1],))],
         notes=[(text * 200, text)],
-        judged=[tasks.Judged(text, text, ((text[:3], 1.0, 0.3), (text[4:], 0.2, 0.9)))],
         marks=tasks.Marks(2, 3, 4, frozenset({12})),
     )
     for make, _, _ in tasks.TASKS:
@@ -140,5 +138,5 @@ def test_the_role_is_trained_from_pairs_and_runs(tiny_base: Path, tmp_path: Path
 def test_a_file_without_targets_is_named(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("source,target\na,\n", encoding="utf-8")
-    with pytest.raises(InputError, match="row 1: no 'target'"):
+    with pytest.raises(InputError, match="row 2: no 'target'"):
         read_text_pairs(path)

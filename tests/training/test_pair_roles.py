@@ -16,7 +16,7 @@ pytestmark = pytest.mark.hf
 
 from medassay.models import load  # noqa: E402
 from medassay.training import cross, export  # noqa: E402
-from medassay.training.bert import load_encoder  # noqa: E402
+from medassay.training.bert import load_encoder, load_tokenizer  # noqa: E402
 from medassay.training.command import train_role  # noqa: E402
 from medassay.training.pair_roles import read_quality  # noqa: E402
 
@@ -72,26 +72,23 @@ def test_nli_from_own_pairs(tiny_base: Path, tmp_path: Path) -> None:
 
 
 def test_the_graph_says_what_the_module_says(tiny_base: Path, tmp_path: Path) -> None:
-    from tokenizers import Tokenizer
-
     from medassay.models.graphs import ModelSet
     from medassay.models.pairs_model import open_pairs
-    from medassay.training.command import write_set
+    from medassay.models.quality import EmbeddedQuality
 
     torch.manual_seed(1)
     model = cross.PairModel(load_encoder(tiny_base, 0), {"nli": 3, "fidelity": 1}).eval()
-    outputs = export.export_pairs(model, tmp_path)
-    assert outputs == ["nli", "fidelity", "flaws"]
+    outputs = export.export_pairs(model, tmp_path / "pairs.onnx")
+    assert outputs == ["nli", "fidelity"]
     export.export_trunk(model.encoder, tmp_path)
-    write_set(tmp_path, str(tiny_base), "quality", {"graph": "pairs.onnx", "outputs": outputs, "max_tokens": 64}, {})
-    texts = cross.PairTexts(Tokenizer.from_file(str(tiny_base / "tokenizer.json")), 64)
+    settings = {"graph": "pairs.onnx", "outputs": outputs, "max_tokens": 64}
+    export.write_set(tmp_path, str(tiny_base), "quality", settings, {})
+    texts = cross.PairTexts(load_tokenizer(tiny_base), 64)
     pairs = [("cd30 is positive", "no necrosis of the kidney"), ("breast carcinoma", "breast")]
-    items = [texts.pair(*pair, ()) for pair in pairs]
-    wanted = cross.predict_pairs(model, "fidelity", "order", items)[:, 0]
-    from medassay.models.quality import EmbeddedQuality, order_logit
+    wanted = cross.predict_logits(model, "fidelity", [cross.PairItem(*texts.join(*pair)) for pair in pairs])[:, 0]
 
     read = open_pairs(ModelSet(tmp_path), "quality").read(pairs)
-    assert [order_logit(one) for one in read] == pytest.approx(wanted.tolist(), abs=2e-2)
+    assert [float(one.heads["fidelity"][0]) for one in read] == pytest.approx(wanted.tolist(), abs=2e-2)
     assert [(one.first, one.second) for one in read] == [(3, 5), (2, 1)]
     assert len(EmbeddedQuality(ModelSet(tmp_path)).judge(pairs)) == 2
 

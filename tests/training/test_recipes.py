@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 pytestmark = pytest.mark.hf
 
-from medassay.training import align, base, expert, ner, relations  # noqa: E402
+from medassay.training import align, expert, ner, relations  # noqa: E402
 from medassay.training.bert import load_encoder  # noqa: E402
 from medassay.training.loop import Schedule, buckets  # noqa: E402
 
@@ -76,32 +76,12 @@ def test_jitter_keeps_relations_of_what_is_left(tiny_base: Path, segments: list[
         assert all(a.end <= b.start for a, b in zip(spoilt.entities, spoilt.entities[1:]))
 
 
-def test_masked_words_get_easier(tiny_base: Path, tmp_path: Path) -> None:
-    texts = ["cd30 is positive . no necrosis ."] * 200
-    plan = Schedule(epochs=4, rate=2e-3, batch=16)
-    _, losses = base.adapt_base(texts, tiny_base, plan, tmp_path / "adapted", length=16)
-    assert losses[-1] < losses[0]
-    load_encoder(tmp_path / "adapted")
-
-
-def test_hidden_words_are_whole(tiny_base: Path) -> None:
-    rows = np.array([[2, 5, 30, 30, 6, 3]], np.int32)  # 30: a piece that continues the word before
-    continues = np.zeros(60, bool)
-    continues[30] = True
-    for seed in range(20):
-        state = np.random.default_rng(seed)
-        _, places, answers = base.hide(rows, continues, 4, [2, 3], state, 0.5)
-        word = {1, 2, 3}
-        assert not set(places) & {0, 5}
-        assert word <= set(places.tolist()) or not word & set(places.tolist())
-        assert answers.tolist() == rows[0, places].tolist()
-
-
 def test_expert_orders_pairs(tiny_base: Path) -> None:
     pairs = [expert.ScoredPair("breast carcinoma", "breast carcinoma", 5.0, "exact")] * 20
     pairs += [expert.ScoredPair("breast carcinoma", "no necrosis", 0.0, "wrong")] * 20
-    model, tokenizer = expert.train_expert(pairs, tiny_base, QUICK, limit=64)
-    said = expert.predict_expert(model, [tokenizer.pair(pairs[0]), tokenizer.pair(pairs[-1])]) @ expert.BINS
+    model, texts = expert.train_expert(pairs, tiny_base, QUICK, limit=64)
+    items = [expert.scored_item(pair, texts) for pair in (pairs[0], pairs[-1])]
+    said = expert.predict_expert(model, items) @ expert.BINS
     assert said[0] > 3.5 > 1.5 > said[1]
 
 

@@ -125,7 +125,7 @@ def serve_command(
     app = create_app(opened, secret=secret, hosts=[host], public_url=public_url)
     console.check_port(host, port)
     url = (public_url or f"http://{bracketed(host)}:{port}").rstrip("/")
-    _print_links(app.state.room.store, opened, url, secret)
+    _print_links(app.state.context.store, opened, url, secret)
     print("Stop with Ctrl+C; every answer is on disk already.", flush=True)
     serve(app, host, port)
 

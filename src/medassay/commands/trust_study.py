@@ -151,7 +151,7 @@ def repeat(
 ) -> None:
     """Is it deterministic? The same cases several times, models loaded anew, in another order."""
     from medassay.metrics.trust import load_trust
-    from medassay.models.loading import _load, model_set
+    from medassay.models import unload
     from medassay.study import repeat_runs
 
     console.check_outputs(cases, report, table=out)
@@ -161,8 +161,7 @@ def repeat(
 
     def load() -> list[Metric]:
         # A cache would make the second run a copy of the first.
-        _load.cache_clear()
-        model_set.cache_clear()
+        unload()
         whole = load_trust(models=models, mpp=mpp, seed=seed)
         return [*whole.members, whole]
 

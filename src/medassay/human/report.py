@@ -87,7 +87,7 @@ def agreement_html(ratings: Ratings, rows: Sequence[AgreementRow], systems: Sequ
     for raw, title in ((True, "Raw answers"), (False, "Derived scores")):
         body = []
         for row in (one for one in rows if one.raw == raw):
-            cells = [number(row.alpha.value), span(row), str(row.alpha.items)]
+            cells = [number(row.alpha.value), span(row), str(row.alpha.n)]
             cells += [number(row.pairs[pair]) for pair in pairs]
             cells += [number(row.kappa), f1(row), number(row.pearson)]
             body.append((row.column, cells))

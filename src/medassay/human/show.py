@@ -27,7 +27,7 @@ def number(value: float | None) -> str:
 
 def span(row: AgreementRow) -> str:
     """The interval; a dash where there is none."""
-    return "–" if row.alpha.low != row.alpha.low else f"{row.alpha.low:.2f} … {row.alpha.high:.2f}"
+    return "–" if row.alpha.low is None else f"{row.alpha.low:.2f} … {row.alpha.high:.2f}"
 
 
 def f1(row: AgreementRow) -> str:
@@ -47,7 +47,7 @@ def print_agreement(console: Console, ratings: Ratings, rows: Sequence[Agreement
         for head in extra:
             table.add_column(head, justify="right")
         for row in (one for one in rows if one.raw == raw):
-            cells = [row.column, number(row.alpha.value), span(row), str(row.alpha.items)]
+            cells = [row.column, number(row.alpha.value), span(row), str(row.alpha.n)]
             cells += [number(row.pairs[pair]) for pair in pairs]
             cells += [number(row.kappa), number(row.fleiss), f1(row)] if raw else []
             table.add_row(*cells, number(row.pearson))
@@ -58,7 +58,7 @@ def print_agreement(console: Console, ratings: Ratings, rows: Sequence[Agreement
 
 
 def print_systems(console: Console, ratings: Ratings, rows: Sequence[SystemRow]) -> None:
-    """The per-system table: one column an annotator, and the average."""
+    """The per-system table: one column per annotator, and the average."""
     table = Table(title="Means by system", title_justify="left", box=None, pad_edge=False, header_style="dim")
     table.add_column("system")
     table.add_column("score")
@@ -85,7 +85,7 @@ def agreement_records(rows: Sequence[AgreementRow]) -> list[dict[str, Any]]:
             "alpha": row.alpha.value,
             "alpha_low": row.alpha.low,
             "alpha_high": row.alpha.high,
-            "items": row.alpha.items,
+            "items": row.alpha.n,
             **{f"alpha {a}–{b}": value for (a, b), value in row.pairs.items()},
             "kappa": row.kappa,
             "fleiss_kappa": row.fleiss,

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from medassay.human.agreement import (
-    Interval,
+from medassay.human.ratings import Ratings, mean
+from medassay.study.agreement import (
     alpha_interval,
     cohen_kappa,
     count_f1,
     fleiss_kappa,
     krippendorff_alpha,
     mean_over_pairs,
-    pearson,
+    rater_correlation,
 )
-from medassay.human.ratings import Ratings, mean
+from medassay.study.resampling import Estimate
 
 Pair = tuple[str, str]
 
@@ -32,7 +32,7 @@ class AgreementRow:
 
     column: str
     raw: bool
-    alpha: Interval
+    alpha: Estimate
     pairs: dict[Pair, float]
     pearson: float
     kappa: float | None = None
@@ -60,7 +60,7 @@ def agreement(ratings: Ratings, *, resamples: int = 1000, seed: int = 1) -> list
                 raw=is_raw,
                 alpha=alpha_interval(table, level, clusters=clusters, resamples=resamples, seed=seed),
                 pairs={(a, b): krippendorff_alpha(table[[i, j]], level) for (i, a), (j, b) in combinations(names, 2)},
-                pearson=mean_over_pairs(table, pearson),
+                pearson=mean_over_pairs(table, rater_correlation),
                 kappa=mean_over_pairs(table, cohen_kappa) if is_raw else None,
                 fleiss=fleiss_kappa(table) if is_raw else None,
                 f1=_tolerant(table) if steps else None,

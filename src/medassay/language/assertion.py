@@ -3,7 +3,7 @@
 Rules after ConText (Harkema et al. 2009): a cue ("no evidence of", "cannot be excluded") governs the
 entities of its clause on one side, up to a word that ends its reach, and from there along a list. The cues
 are data: `lexicons/assertion.tsv`. A marker follows its result ("CD20 negative" is absent); a margin that is
-free, clear or uninvolved is absent. `settle` joins the rules with the relation model's own view.
+free, clear or uninvolved is absent. `decide_assertions` joins the rules with the relation model's own view.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.terms import read_tsv
-from medassay.models.base import Link, Reading, Span
+from medassay.language.lexicon import read_tsv
+from medassay.spans import Link, Reading, Span
 
 TRUST = 0.8
 """Below this probability the model gives way to a rule with an explicit cue."""
@@ -74,7 +74,7 @@ class _Cue:
 _PRESENT = Verdict("present", None)
 
 
-def settle(text: str, spans: Sequence[Span], reading: Reading) -> list[str]:
+def decide_assertions(text: str, spans: Sequence[Span], reading: Reading) -> list[str]:
     """The assertion of every span: present, absent or possible.
 
     The model's view stands unless it is unsure (`TRUST`) and the text holds an explicit cue, or a marker's

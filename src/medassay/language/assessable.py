@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from medassay.language.graph import Entity, Report
+from medassay.language.lexicon import read_tsv
 from medassay.language.sections import section_at
 from medassay.language.terminology import terminology
-from medassay.language.terms import read_tsv
 
 _Rules = tuple[tuple[str, str, str], ...]
 

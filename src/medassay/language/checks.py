@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from medassay.language.terms import read_tsv
+from medassay.language.lexicon import read_tsv
 
 _SAMPLE = 20_000
 """Characters looked at for the language: a report that changes language later is still read."""

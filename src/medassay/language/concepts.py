@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 
+from medassay.language.lexicon import read_tsv
 from medassay.language.terminology import Terminology, terminology
-from medassay.language.terms import LATERALITY, fold, key, lemma, read_tsv, squeezed, words
+from medassay.language.terms import LATERALITY, fold, key, lemma, squeezed, words
 
 LINKED_TYPES = ("site", "diagnosis", "finding", "marker", "grade", "modifier")
 

@@ -12,10 +12,10 @@ from medassay.language.alignment import GENERAL
 from medassay.language.assertion import by_rule
 from medassay.language.concepts import ancestors, behaviour
 from medassay.language.graph import Entity, Report
-from medassay.language.patterns import named_pattern
-from medassay.language.terms import LATERALITY, read_tsv, words
+from medassay.language.lexicon import named_pattern, read_tsv
+from medassay.language.terms import LATERALITY, words
 from medassay.language.verdict import CONTRADICTS, ENTAILS, Verdict
-from medassay.models.base import Span
+from medassay.spans import Span
 
 
 @lru_cache(maxsize=50_000)

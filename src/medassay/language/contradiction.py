@@ -3,7 +3,7 @@
 What is compared: results of markers, numbers with units, counts and shares, stage and grade categories,
 margins and nodes, sides, assertions of the same entity, statements that exclude one another, and a
 description against the profile of a diagnosis. `compare` gives every verdict it finds, with the two spans
-and the kind; `settle` picks the one that counts. Silence (no verdict) means that nothing could be
+and the kind; `strongest_verdict` picks the one that counts. Silence (no verdict) means that nothing could be
 compared, never that the statements agree. For research and quality assurance, not for clinical decisions.
 """
 
@@ -14,13 +14,23 @@ from collections.abc import Callable, Iterator
 from medassay.language import content_rules, value_rules
 from medassay.language.content_rules import ASIDE, UNSURE, coverage, opposing_sides, site_statuses
 from medassay.language.graph import Report
-from medassay.language.sameness import surely_one
+from medassay.language.sameness import same_subject
 from medassay.language.value_rules import gleason_patterns, within
-from medassay.language.verdict import CONTRADICTS, ENTAILS, Verdict, settle
+from medassay.language.verdict import CONTRADICTS, ENTAILS, Verdict, strongest_verdict
 
 __all__ = [
-    "ASIDE", "CONTRADICTS", "ENTAILS", "UNSURE", "Verdict", "compare", "coverage", "gleason_patterns",
-    "opposing_sides", "settle", "site_statuses", "within",
+    "ASIDE",
+    "CONTRADICTS",
+    "ENTAILS",
+    "UNSURE",
+    "Verdict",
+    "compare",
+    "coverage",
+    "gleason_patterns",
+    "opposing_sides",
+    "site_statuses",
+    "strongest_verdict",
+    "within",
 ]  # fmt: skip
 
 _RULES: tuple[Callable[[Report, Report], Iterator[Verdict]], ...] = (
@@ -48,4 +58,4 @@ def compare(premise: Report, hypothesis: Report, *, strict: bool = False) -> lis
     found = [verdict for rule in _RULES for verdict in rule(premise, hypothesis)]
     if not strict:
         return found
-    return [v for v in found if v.label == ENTAILS or surely_one(v, premise, hypothesis)]
+    return [v for v in found if v.label == ENTAILS or same_subject(v, premise, hypothesis)]

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from medassay.language.lexicon import read_tsv
 from medassay.language.sentences import sentences
-from medassay.language.terms import read_tsv
 
 LONGEST_ITEM = 8
 """Words of a list's item; where one is longer, commas separate clauses, not items."""

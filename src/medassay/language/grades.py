@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from medassay.language.terms import fold, read_tsv
+from medassay.language.lexicon import read_tsv
+from medassay.language.terms import fold
 
 _ROMAN = {"i": 1, "v": 5, "x": 10}
 NUMBER_WORDS = [

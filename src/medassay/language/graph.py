@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medassay.language.assertion import settle
+from medassay.language.assertion import decide_assertions
 from medassay.language.concepts import Concept, link
 from medassay.language.sections import Section, sections
 from medassay.models import load
-from medassay.models.base import Reading, Span
+from medassay.spans import Reading, Span
 
 READ_AT_ONCE = 64
 """Texts read together: enough to fill batches, few enough that entity and relation pass share states.
@@ -122,7 +122,7 @@ def _on_device(parts: Iterable[Sequence[str]], ner: Any, relations: Any) -> Iter
 
 
 def _report(text: str, spans: Sequence[Span], reading: Reading) -> Report:
-    assertions = settle(text, spans, reading)
+    assertions = decide_assertions(text, spans, reading)
     entities = tuple(
         Entity(s.start, s.end, text[s.start : s.end], s.type, assertion, s.score, link(text[s.start : s.end], s.type))
         for s, assertion in zip(spans, assertions)

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from medassay.language.assertion import by_rule
+from medassay.language.lexicon import read_tsv
 from medassay.language.stains import Stain, read_stains
-from medassay.language.terms import fold, read_tsv, words
-from medassay.models.base import Span
+from medassay.language.terms import fold, words
+from medassay.spans import Span
 
 Feature = tuple[tuple[str, ...], ...]
 """Words that must all stand in one sentence; each a tuple of beginnings, one of which must match."""
@@ -82,13 +83,14 @@ def profiles() -> tuple[Profile, ...]:
             Profile(
                 row["name"], names, frozenset(row["organs"].split("/")), row["family"], row["behaviour"],
                 frozenset(row["positive"].split()), frozenset(row["negative"].split()),
-                _features(row["features"]), _features(row["foreign"]),
+                parse_features(row["features"]), parse_features(row["foreign"]),
             )
         )  # fmt: skip
     return tuple(made)
 
 
-def _features(cell: str) -> tuple[Feature, ...]:
+def parse_features(cell: str) -> tuple[Feature, ...]:
+    """The features of a cell: `;` between features, spaces between words, `/` between wordings."""
     return tuple(
         tuple(tuple(plain(one) for one in word.split("/")) for word in part.split())
         for part in cell.split(";")
@@ -141,7 +143,7 @@ def _vocabulary() -> frozenset[str]:
     """Every beginning that a feature of a profile or a stage asks for."""
     cells = [row[name] for row in read_tsv("profiles.tsv") for name in ("features", "foreign")]
     cells += [row["phrase"] for row in read_tsv("stages.tsv")]
-    return frozenset(one for cell in cells for feature in _features(cell) for word in feature for one in word)
+    return frozenset(one for cell in cells for feature in parse_features(cell) for word in feature for one in word)
 
 
 def _beginnings(sentence: list[tuple[str, int, int]]) -> dict[str, tuple[int, int]]:
@@ -160,7 +162,7 @@ def fit(findings: Findings, profile: Profile) -> Fit:
     rarity = _rarity()
     morphology = foreign = 0.0
     for feature in profile.features:
-        at = _match(findings, feature)
+        at = find_feature(findings, feature)
         if at is None:
             continue
         weight = 1.0 + sum(max(rarity.get(one, 0.5) for one in word) for word in feature)
@@ -170,7 +172,7 @@ def fit(findings: Findings, profile: Profile) -> Fit:
             morphology += weight
     for feature in profile.foreign:
         negated = feature[0] == ("no",)
-        at = _match(findings, feature[1:] if negated else feature)
+        at = find_feature(findings, feature[1:] if negated else feature)
         if at is not None and _denied(findings.text, at) == negated:
             foreign += 1.0
     agree = sum(1 for m in profile.positive if _says(findings, m, "positive"))
@@ -189,7 +191,7 @@ def _says(findings: Findings, marker: str, result: str) -> bool:
     return stain.result == result
 
 
-def _match(findings: Findings, feature: Feature) -> tuple[int, int] | None:
+def find_feature(findings: Findings, feature: Feature) -> tuple[int, int] | None:
     """Where a feature stands: from its first to its last word, in the first sentence that has them all."""
     for begun in findings.begun:
         places = []

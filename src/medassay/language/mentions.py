@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from medassay.language.lexicon import read_tsv
 from medassay.language.terminology import NOTE_KINDS, terminology
-from medassay.language.terms import _tables, fold, lemma, read_tsv
+from medassay.language.terms import fold, lemma, lemma_tables
 
 LONGEST = 7
 """Words of a name, fillers not counted; the few longer names are found by their parts."""
@@ -83,7 +84,7 @@ def names_of(
     listed: dict[str, list[str]] = {}
     for entry in read_tsv("clinical.tsv"):
         listed.setdefault(entry["kind"], []).extend(word.strip() for word in entry["words"].split("|"))
-    _, fillers, phrases, _ = _tables()
+    _, fillers, phrases, _ = lemma_tables()
     by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for phrase in sorted(phrases, key=lambda text: (-len(text.split()), text)):
         parts = tuple(phrase.split())

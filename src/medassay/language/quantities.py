@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from medassay.language.grades import NUMBER_WORDS
-from medassay.language.patterns import plain_words
+from medassay.language.lexicon import plain_words
 from medassay.language.terms import words
 
 INFINITE = float("inf")

@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.terms import fold, read_tsv
+from medassay.language.lexicon import read_tsv
+from medassay.language.terms import fold
 
 _PERCENT = re.compile(r"(<|>|less than|over|more than)?\s*(\d+(?:\.\d+)?)\s*(?:(?:-|–|to)\s*(\d+(?:\.\d+)?)\s*)?%")
 _POLARITIES = ("retained", "lost", "pending", "equivocal", "negative", "positive")

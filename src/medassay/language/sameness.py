@@ -11,7 +11,7 @@ import re
 
 from medassay.language import knowledge
 from medassay.language.graph import Report
-from medassay.language.patterns import named_pattern
+from medassay.language.lexicon import named_pattern
 from medassay.language.quantities import quantities
 from medassay.language.staging import derived, stated
 from medassay.language.terms import words
@@ -37,7 +37,7 @@ _INSITU = re.compile(r"DCIS|LCIS|in[\s-]situ|dysplasia", re.I)
 _WHOLE_DENIAL = named_pattern("whole denial")
 
 
-def surely_one(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
+def same_subject(verdict: Verdict, premise: Report, hypothesis: Report) -> bool:
     """Whether a contradiction inside one report is surely about one lesion, site and measured thing."""
     one, other = premise.text, hypothesis.text
     if _other_side(one, other):

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.terms import read_tsv
+from medassay.language.lexicon import read_tsv
 
 _EDGE = r"(?:^|(?<=[\n.;:!?)\]*]))"
 _MARKDOWN_LINE = re.compile(

@@ -10,12 +10,11 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.knowledge import Feature, _features, _match, organs, read_findings
-from medassay.language.patterns import named_pattern
+from medassay.language.knowledge import Feature, find_feature, organs, parse_features, read_findings
+from medassay.language.lexicon import named_pattern, read_tsv
 from medassay.language.quantities import Quantity, quantities
 from medassay.language.stains import read_stains
 from medassay.language.status import read_status
-from medassay.language.terms import read_tsv
 
 _T = re.compile(r"\b[yrcpa]{0,2}T(?P<v>is|[0-4](?:mi|[a-d])?)(?!\w|\.\d)")
 _N = re.compile(
@@ -57,7 +56,7 @@ def _rules() -> tuple[_Rule, ...]:
     return tuple(
         _Rule(
             row["scheme"], frozenset(row["organs"].split("/")), tuple(row["words"].split("|")), row["measure"],
-            float(row["above"] or 0), float(row["upto"] or 0), row["category"], _features(row["phrase"]),
+            float(row["above"] or 0), float(row["upto"] or 0), row["category"], parse_features(row["phrase"]),
         )
         for row in read_tsv("stages.tsv")
     )  # fmt: skip
@@ -121,7 +120,7 @@ def _nottingham(text: str) -> tuple[str, int, int] | None:
 def _holds(text: str, rule: _Rule) -> tuple[int, int] | None:
     if rule.measure == "words":
         findings = read_findings(text)
-        return next((at for feature in rule.phrases if (at := _match(findings, feature)) is not None), None)
+        return next((at for feature in rule.phrases if (at := find_feature(findings, feature)) is not None), None)
     if rule.measure == "nodes":
         for status in read_status(text):
             if status.topic == "node" and status.positive is not None and rule.above < status.positive <= rule.upto:

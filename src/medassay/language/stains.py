@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.patterns import named_pattern, plain_words
-from medassay.language.terms import fold, read_tsv
+from medassay.language.lexicon import named_pattern, plain_words, read_tsv
+from medassay.language.terms import fold
 
 _UNFIT = plain_words("marker everyday")
 """Names that are everyday words or ambiguous: a marker only when written in capitals, if at all."""

@@ -17,7 +17,7 @@ from medassay.language.alignment import GENERAL
 from medassay.language.contradiction import gleason_patterns, opposing_sides, site_statuses
 from medassay.language.grades import normalise_grade
 from medassay.language.graph import Report
-from medassay.language.patterns import named_pattern
+from medassay.language.lexicon import named_pattern
 from medassay.language.quantities import quantities
 from medassay.language.sections import Section, Specimen, section_at, specimens
 from medassay.language.sentences import sentences

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from medassay.language.grades import NUMBER_WORDS
-from medassay.language.patterns import named_pattern, plain_words
-from medassay.language.terms import read_tsv
+from medassay.language.lexicon import named_pattern, plain_words, read_tsv
 
 
 @dataclass(frozen=True, slots=True)

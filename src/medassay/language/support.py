@@ -18,9 +18,10 @@ import numpy as np
 
 from medassay.language.concepts import similarity
 from medassay.language.facts import Fact, facts
+from medassay.language.lexicon import read_tsv
 from medassay.language.mentions import Mention, mentions
 from medassay.language.numbers import numbers
-from medassay.language.terms import fold, lemma, read_tsv
+from medassay.language.terms import fold, lemma
 
 _WORD = re.compile(r"[a-z0-9]+")
 _SPELLED = re.compile(r"\b(?:[A-Z] ){1,5}[A-Z]\b")

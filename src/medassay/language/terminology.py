@@ -14,7 +14,8 @@ from importlib.resources import files
 
 import numpy as np
 
-from medassay.language.terms import key, read_tsv, squeezed
+from medassay.language.lexicon import read_tsv
+from medassay.language.terms import key, squeezed
 
 KINDS = {"diagnosis": ("D", "M"), "site": ("S", "U"), "finding": ("F", "C", "D"), "marker": ("K",)}
 """Where names of each entity type are looked up, in this order: our own lists, then the ontologies."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from functools import lru_cache
-from importlib.resources import files
+
+from medassay.language.lexicon import read_tsv
 
 _WORD = re.compile(r"[a-z0-9]+")
 _POSSESSIVE = re.compile(r"['’`]s\b|['’`]")
@@ -26,23 +26,9 @@ _AE_PLAIN = {
 LATERALITY = {"left": "left", "right": "right", "bilateral": "bilateral", "lt": "left", "rt": "right"}
 
 
-def read_tsv(name: str) -> Iterator[dict[str, str]]:
-    """Rows of a lexicon file; lines that start with `#` are comments, the first other line the header."""
-    text = (files("medassay.language") / "lexicons" / name).read_text(encoding="utf-8")
-    header: list[str] | None = None
-    for line in text.split("\n"):
-        if not line.strip() or line.startswith("#"):
-            continue
-        cells = line.split("\t")
-        if header is None:
-            header = cells
-            continue
-        yield dict(zip(header, cells + [""] * (len(header) - len(cells))))
-
-
 @lru_cache(maxsize=1)
-def _tables() -> tuple[dict[str, str], frozenset[str], dict[str, str], re.Pattern[str]]:
-    """Lemmas of single words, filler words, and phrases that become one word."""
+def lemma_tables() -> tuple[dict[str, str], frozenset[str], dict[str, str], re.Pattern[str]]:
+    """Lemmas of single words, filler words, phrases that become one word, and one pattern of the phrases."""
     lemmas: dict[str, str] = {}
     fillers: set[str] = set()
     phrases: dict[str, str] = {}
@@ -77,7 +63,7 @@ def lemma(word: str) -> str:
     >>> [lemma(w) for w in ("tumours", "metastases", "biopsies", "renal", "oesophagus", "ovaries")]
     ['neoplasm', 'metastasis', 'biopsy', 'kidney', 'esophagus', 'ovary']
     """
-    lemmas = _tables()[0]
+    lemmas = lemma_tables()[0]
     found = lemmas.get(word)
     if found is not None:
         return found
@@ -108,7 +94,7 @@ def words(text: str) -> list[str]:
     """
     folded = _BROKEN_HYPHEN.sub("", _POSSESSIVE.sub("", fold(text)))
     plain = " ".join(_WORD.findall(folded))
-    _, fillers, phrases, pattern = _tables()
+    _, fillers, phrases, pattern = lemma_tables()
     plain = pattern.sub(lambda match: phrases[match[0]], plain)
     return [lemma(word) for word in plain.split() if word not in fillers]
 

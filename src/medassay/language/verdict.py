@@ -26,7 +26,7 @@ class Verdict:
     weight: float = 1.0
 
 
-def settle(verdicts: list[Verdict]) -> Verdict | None:
+def strongest_verdict(verdicts: list[Verdict]) -> Verdict | None:
     """The verdict that counts: the surest, a contradiction before an entailment of equal weight.
 
     A statement that is contradicted in one respect is contradicted, however much else agrees.

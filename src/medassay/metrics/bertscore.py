@@ -20,6 +20,7 @@ import numpy as np
 
 from medassay.cases import Case
 from medassay.errors import InputError, MedassayError
+from medassay.language.lexicon import read_table
 from medassay.metrics.base import Floats, ScoreSlice, SetMetric
 from medassay.metrics.matching import Encoded, Match, by_reference, match, unit, weakest
 from medassay.metrics.settings import choice, flag, number
@@ -310,15 +311,10 @@ def default_layer(name: str, layers: Sequence[int]) -> int:
     """
     if len(layers) == 1:
         return layers[0]
-    known = {row["model"]: int(row["layer"]) for row in _layer_rows()}
+    rows = read_table(files("medassay.metrics") / "bertscore_layers.tsv")
+    known = {row["model"]: int(row["layer"]) for row in rows}
     listed = known.get(name.partition("@")[0])
     return listed if listed in layers and listed is not None else round(0.75 * layers[-1])
-
-
-def _layer_rows() -> list[dict[str, str]]:
-    text = (files("medassay.metrics") / "bertscore_layers.tsv").read_text(encoding="utf-8")
-    lines = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
-    return [dict(zip(lines[0], line)) for line in lines[1:]]
 
 
 def read_baseline(path: Path, layer: int) -> tuple[tuple[float, float, float], str]:

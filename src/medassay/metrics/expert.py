@@ -40,10 +40,12 @@ class Expert(Metric):
 
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         from medassay.language.checks import looks_english
+        from medassay.language.layout import diagnosis_first
 
         reasons = [None if looks_english(case.candidate) else "candidate is not English" for case in cases]
         ready = [case for case, reason in zip(cases, reasons) if reason is None]
-        made = iter(self.model.judge([(case.references[0], case.candidate) for case in ready]))
+        pairs = [(diagnosis_first(case.references[0]), diagnosis_first(case.candidate)) for case in ready]
+        made = iter(self.model.judge(pairs))
         told = iter(self._explained(ready) if evidence else [{}] * len(ready))
         scores = []
         for reason in reasons:

@@ -48,7 +48,7 @@ class Grounding(Metric):
     The embedded image model holds for images like those it learnt from, and is near chance on other sources (model
     card); a pathology CLIP model (`models=`) or maps fitted on one's own images (`medassay train image`) go further.
 
-    images: folder that relative image paths start from. mpp: micrometres a pixel where the file does not say.
+    images: folder that relative image paths start from. mpp: micrometres per pixel where the file does not say.
     budget: patches of a slide that are looked at, drawn by `seed`; `none` looks at all.
     windows: look through windows of 224 pixels (the paper) or at whole patches; by default as the model learnt.
 
@@ -186,13 +186,13 @@ class Grounding(Metric):
     def _look(self, image: str) -> Views:
         """What is seen of an image; kept while the next cases may speak of it too."""
         from medassay.slides import open_image
-        from medassay.slides.views import look
+        from medassay.slides.views import view_patches
 
         path = Path(self.images, image).expanduser()
         key = (str(path), *((path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else (0, 0)))
         if key not in self._seen:
             with open_image(path, mpp=self.mpp) as slide:
-                views = look(slide, self.model, budget=self.budget, seed=self.seed, windows=self.windows)
+                views = view_patches(slide, self.model, budget=self.budget, seed=self.seed, windows=self.windows)
             self._seen[key] = views
             while len(self._seen) > 1 and sum(map(len, self._seen.values())) > _KEPT_VIEWS:
                 self._seen.popitem(last=False)

@@ -17,8 +17,9 @@ from medassay.errors import MedassayError
 from medassay.language.graph import Report, read_reports
 from medassay.metrics.base import Metric
 from medassay.models import load
-from medassay.models.base import HARE_TYPES, Encoder, Matrix
+from medassay.models.base import Encoder, Matrix
 from medassay.scores import Score
+from medassay.spans import HARE_TYPES
 
 Triple = tuple[str, str, str]
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from medassay.cases import Case
 from medassay.errors import InputError
+from medassay.language.lexicon import read_table
 
 VERSION = "histories-1"
 COLUMNS = ("organ", "site", "specimen", "tissue")
@@ -44,10 +45,9 @@ def histories(version: str = VERSION) -> tuple[History, ...]:
     """The table of a version, or of a file of the same form (`.tsv`)."""
     source = Path(version) if version.endswith(".tsv") else files("medassay.metrics") / "prompts" / f"{version}.tsv"
     try:
-        text = source.read_text(encoding="utf-8")
+        rows = list(read_table(source))
     except OSError as error:
         raise InputError(f"histories: no table '{version}' ({error.strerror}); use {VERSION} or a .tsv file") from error
-    rows = _rows(text)
     wanted = {"id", "organ", "leans", "suggests", "history"}
     if not rows or not wanted <= set(rows[0]):
         raise InputError(f"histories: {version} needs the columns {', '.join(sorted(wanted))}")
@@ -62,13 +62,8 @@ def histories(version: str = VERSION) -> tuple[History, ...]:
 
 @lru_cache(maxsize=1)
 def _organs() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    text = (files("medassay.metrics") / "prompts" / "organs.tsv").read_text(encoding="utf-8")
-    return tuple((row["organ"], re.compile(row["words"], re.I)) for row in _rows(text))
-
-
-def _rows(text: str) -> list[dict[str, str]]:
-    lines = [line.split("\t") for line in text.split("\n") if line.strip() and not line.startswith("#")]
-    return [dict(zip(lines[0], cells)) for cells in lines[1:]] if lines else []
+    rows = read_table(files("medassay.metrics") / "prompts" / "organs.tsv")
+    return tuple((row["organ"], re.compile(row["words"], re.I)) for row in rows)
 
 
 def organ_of(*texts: str) -> str | None:

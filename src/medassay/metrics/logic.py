@@ -10,12 +10,12 @@ from typing import Any, Literal
 from medassay.cases import Case
 from medassay.errors import MedassayError
 from medassay.language.checks import problem
-from medassay.language.contradiction import CONTRADICTS, Verdict, compare, settle, within
+from medassay.language.contradiction import CONTRADICTS, Verdict, compare, strongest_verdict, within
 from medassay.language.graph import Report, read_reports
+from medassay.language.inference import CombinedNli, load_nli
 from medassay.language.statements import Pair, Statement, described, pairs, statements
 from medassay.metrics.base import Metric
 from medassay.models import load
-from medassay.models.nli import EmbeddedNli
 from medassay.scores import Score
 
 SHARE = 0.3
@@ -86,7 +86,7 @@ class Logic(Metric):
         if k is not None and (not isinstance(k, int) or k < 1):
             raise MedassayError(f"logic: k = {k!r}; give a whole number from 1, or leave it out for ceil(0.3 · pairs)")
         self.mode, self.models, self.k = mode, models, k
-        self.model = load("nli", models)
+        self.model = load("nli", models) if mode == "paper" else load_nli(models)
         self.roles = (("nli", models), ("ner", models), ("re", models))
 
     def settings(self) -> Mapping[str, object]:
@@ -125,11 +125,10 @@ class Logic(Metric):
         asked = list(dict.fromkeys(_texts(some, one) for some, found in zip(cut, ruled) for one in found if one.open))
         if not asked:
             return {}
-        if isinstance(self.model, EmbeddedNli) and self.mode == "clinical":
+        if isinstance(self.model, CombinedNli):
             judged = self.model.judge(asked, read, strict=True)
             return {pair: one.probabilities[2] for pair, one in zip(asked, judged)}
-        plain = self.model.neural if isinstance(self.model, EmbeddedNli) else self.model.probabilities
-        return dict(zip(asked, plain(asked)[:, 2].tolist()))
+        return dict(zip(asked, self.model.probabilities(asked)[:, 2].tolist()))
 
     def _share(self, chance: float) -> float:
         return chance if self.mode == "paper" else scaled(chance)
@@ -154,7 +153,7 @@ def _inside(found: Sequence[Statement]) -> Iterator[Found]:
 def _between(found: Sequence[Statement]) -> Iterator[Found]:
     """The pairs of statements, with the verdict of the structured comparison where it has one."""
     for pair in pairs(list(found)):
-        verdict = settle(compare(found[pair.premise].report, found[pair.hypothesis].report, strict=True))
+        verdict = strongest_verdict(compare(found[pair.premise].report, found[pair.hypothesis].report, strict=True))
         if verdict is not None and verdict.kind in LOOSE and found[pair.premise].many:
             verdict = None
         yield Found(pair, 0.0 if verdict is None else _chance(verdict), verdict)

@@ -22,9 +22,9 @@ from medassay.metrics.base import Floats, Metric
 from medassay.metrics.ensemble import ZMean
 from medassay.metrics.settings import choice, flag
 from medassay.models import load
-from medassay.models.base import Span
 from medassay.models.kge import ConceptVectors
 from medassay.scores import Score
+from medassay.spans import Span
 
 MET = 0.7
 """Similarity from which the report page calls a concept matched. It is for drawing; the number has no threshold."""

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from medassay.cases import Case
 from medassay.errors import MedassayError
+from medassay.language.sentences import sentences
 from medassay.metrics.base import Metric
 from medassay.metrics.quality import Fidelity
 from medassay.metrics.source import Hallucination, Omission
@@ -63,7 +64,7 @@ class Facts(Metric):
         return {"models": self.model.name}
 
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
-        rows = self.model.facts([(case.references[0], case.candidate) for case in cases])
+        rows = self.model.facts([(case.references[0], case.candidate) for case in cases], sentences=sentences)
         made = []
         for row in rows:
             parts = {name: float(value) for name, value in zip(self.parts, row)}

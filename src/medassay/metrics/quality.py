@@ -8,6 +8,7 @@ from typing import Any, Literal
 from medassay.cases import Case
 from medassay.errors import ModelError
 from medassay.language.checks import looks_english
+from medassay.language.sentences import sentences
 from medassay.metrics.base import Metric
 from medassay.scores import Score
 
@@ -86,7 +87,7 @@ class Fidelity(_Pairwise):
         from medassay.metrics.pointing import sentences_at_fault
 
         asked = [case for case in cases if not same_text(case.references[0], case.candidate)]
-        judged = iter(self.model.judge([(case.references[0], case.candidate) for case in asked]))
+        judged = iter(self.model.judge([(case.references[0], case.candidate) for case in asked], sentences=sentences))
         scores = []
         for case in cases:
             if same_text(case.references[0], case.candidate):
@@ -115,7 +116,7 @@ class ClinicalBleurt(_Pairwise):
         return super()._load("embedded" if models == "paper" else models)
 
     def _scored(self, cases: Sequence[Case], evidence: bool) -> list[Score]:
-        values = self.model.scores([(case.references[0], case.candidate) for case in cases])
+        values = self.model.scores([(case.references[0], case.candidate) for case in cases], sentences=sentences)
         return [
             Score(1.0 if same_text(case.references[0], case.candidate) else min(max(float(value), 0.0), _NEAREST))
             for case, value in zip(cases, values)
@@ -139,5 +140,5 @@ class Bleurt(_Pairwise):
         return super()._load("paper" if models == "embedded" else models)
 
     def _scored(self, cases: Sequence[Case], evidence: bool) -> list[Score]:
-        values = self.model.scores([(case.references[0], case.candidate) for case in cases])
+        values = self.model.scores([(case.references[0], case.candidate) for case in cases], sentences=sentences)
         return [Score(float(value)) for value in values]

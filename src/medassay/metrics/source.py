@@ -120,9 +120,9 @@ class _Rate(Metric):
         super().__init__(references=references)
         self.nli: NliModel | None = None
         if flag("entailment", entailment):
-            from medassay.models import load
+            from medassay.language.inference import load_nli
 
-            self.nli = load("nli", models)
+            self.nli = load_nli(models)
             self.roles = (("nli", models),)
 
     def settings(self) -> Mapping[str, object]:

@@ -6,62 +6,16 @@ folder or a hub name (extra `hf`). Batching, windows and caches live in this roo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from medassay.spans import Reading, Span
+
 Matrix = npt.NDArray[np.float32]
-
-ENTITY_TYPES = ("site", "diagnosis", "descriptor", "marker", "modifier", "finding", "grade")
-"""The seven entity types, HARE's five first, in the order of a classifier's outputs."""
-
-HARE_TYPES = ENTITY_TYPES[:5]
-"""The five entity types of HARE (section 3.1); `finding` and `grade` are additions."""
-
-ASSERTIONS = ("present", "absent", "possible")
-
-RELATION_TYPES = {
-    ("marker", "modifier"): "marker_modifier",
-    ("diagnosis", "descriptor"): "diagnosis_descriptor",
-    ("diagnosis", "grade"): "diagnosis_grade",
-    ("finding", "grade"): "finding_grade",
-}
-"""Relation of each (head, tail) type pair that may be related; other pairs are never asked about."""
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A typed stretch of a text; `start` and `end` are characters of the text as given."""
-
-    start: int
-    end: int
-    type: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A relation between two spans of one text, by their indices."""
-
-    head: int
-    tail: int
-    type: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What the relation model says of one text: an assertion for each span, and the links.
-
-    `assertions` is empty where the model reads none (relation models of the hub): the caller then
-    decides by rule.
-    """
-
-    assertions: tuple[tuple[str, float], ...]
-    links: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +114,17 @@ class QualityModel(Protocol):
     """Role `quality`: (reference, candidate) pairs to a number each, higher is better.
 
     The embedded model's lies between 0 and 1 and it answers more (`models/quality.py`); a hub model's scale is its own.
+    sentences: where the sentences of a text lie, for models that cut long texts.
     """
 
     name: str
 
-    def scores(self, pairs: Sequence[tuple[str, str]]) -> Matrix: ...
+    def scores(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        *,
+        sentences: Callable[[str], Sequence[tuple[int, int]]] | None = None,
+    ) -> Matrix: ...
 
 
 class LikelihoodModel(Protocol):
@@ -181,7 +141,7 @@ class LikelihoodModel(Protocol):
 class Phrases:
     """Texts as an image model sees them.
 
-    vectors: unit vectors, one a text. mean, spread: of each text's cosine with histology images at large; 0 and 1
+    vectors: unit vectors, one per text. mean, spread: of each text's cosine with histology images at large; 0 and 1
     where the model never measured them. coverage: cosine (−1 to 1, higher is safer) of each text with the nearest
     phrase that the model learnt from, and `nearest`, that phrase; both empty where the model states no vocabulary.
     """

@@ -8,6 +8,7 @@ then cut where the fewest counterparts are torn apart.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,9 +17,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from medassay.language.sentences import sentences
 from medassay.models.base import Matrix
-from medassay.models.tokens import Tokens
+from medassay.models.tokens import Tokens, sentence_ends
 
 MOST_CELLS = 40_000_000
 """Units of one text times units of the other that are compared; beyond it neighbours are joined first."""
@@ -34,6 +34,8 @@ _SEGMENT = 0.6
 
 Vectors = Callable[[Sequence[int]], Matrix]
 Places = npt.NDArray[np.int64]
+Sentences = Callable[[str], Sequence[tuple[int, int]]]
+"""Where the sentences of a text lie: characters [start, end) of each, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +56,25 @@ class Chunk:
     candidate: tuple[Unit, ...]
 
 
-def units(text: str, tokens: Tokens, most: int) -> list[Unit]:
-    """The sentences of a text with their tokens, none longer than `most` tokens."""
-    made: list[Unit] = []
-    at = 0
-    for _, end in sentences(text):
-        first = at
-        while at < len(tokens) and tokens.offsets[at][0] < end:
-            at += 1
-        for part in range(first, at, most):
-            last = min(part + most, at)
-            places = tuple(tokens.offsets[part:last])
-            made.append(Unit(places[0][0], places[-1][1], tuple(tokens.ids[part:last]), places))
-    return made
+def units(text: str, tokens: Tokens, most: int, sentences: Sentences | None = None) -> list[Unit]:
+    """The sentences of a text with their tokens.
+
+    Args:
+        most: tokens of a unit; a longer sentence is cut.
+        sentences: where the text's sentences lie; None: where its punctuation and lines end.
+    """
+    if sentences is None:
+        ends = sentence_ends(text, tokens)
+    else:
+        starts = [start for start, _ in tokens.offsets]
+        ends = [bisect_left(starts, end) for _, end in sentences(text)]
+    parts: list[Unit] = []
+    for first, last in pairwise([0, *ends]):
+        for at in range(first, last, most):
+            stop = min(at + most, last)
+            offsets = tuple(tokens.offsets[at:stop])
+            parts.append(Unit(offsets[0][0], offsets[-1][1], tuple(tokens.ids[at:stop]), offsets))
+    return parts
 
 
 def similarities(one: Sequence[Unit], two: Sequence[Unit], vectors: Vectors) -> Matrix:

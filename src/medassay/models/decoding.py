@@ -12,20 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from medassay.models.base import ASSERTIONS, ENTITY_TYPES, HARE_TYPES, RELATION_TYPES
-
-__all__ = [
-    "ASSERTIONS",
-    "ENTITY_TYPES",
-    "FORBIDDEN",
-    "HARE_TYPES",
-    "RELATION_TYPES",
-    "WordSpan",
-    "bio_labels",
-    "bio_transitions",
-    "decode_spans",
-    "viterbi",
-]
+from medassay.spans import ENTITY_TYPES
 
 FORBIDDEN = -1e4
 

@@ -16,13 +16,14 @@ import numpy as np
 
 from medassay.cores import cores
 from medassay.errors import ModelError
+from medassay.files import write_text
 from medassay.models.base import Matrix
 from medassay.models.tokens import CLS, SEP, Tokenizer, batches, pad
 
 HOME = Path(__file__).parent / "embedded"
 SCHEMA = 1
 BUDGET = 1024
-"""Padded tokens a batch: fills the cores and stays in their caches; larger batches were a quarter slower."""
+"""Padded tokens per batch: fills the cores and stays in their caches; larger batches were a quarter slower."""
 
 _CACHE_BYTES = 96 * 2**20
 _SETS: WeakSet[ModelSet] = WeakSet()
@@ -104,7 +105,7 @@ class ModelSet:
         return outputs
 
     def hidden(self, rows: Sequence[tuple[int, ...]], sides: Sequence[Sequence[int]] | None = None) -> list[Matrix]:
-        """The trunk's states of each row of ids (frame tokens included), computed once a row."""
+        """The trunk's states of each row of ids (frame tokens included), computed once per row."""
         if not sides and len(set(rows)) < len(rows):
             distinct = list(dict.fromkeys(rows))
             made = dict(zip(distinct, self.hidden(distinct)))
@@ -147,6 +148,24 @@ def _leave_sessions() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leave_sessions)
+
+
+def write_manifest(folder: Path, name: str, roles: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    """manifest.json: what each file is (hash, bytes, licence, source) and what each role needs."""
+    files = []
+    for path in sorted(path for kind in ("*.onnx", "*.npz", "*.tsv", "tokenizer.json") for path in folder.glob(kind)):
+        content = path.read_bytes()
+        files.append(
+            {"name": path.name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), **origin}
+        )
+    manifest = {"schema": SCHEMA, "set": name, "files": files, "roles": dict(roles)}
+    write_text(folder / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+
+
+def write_record(folder: Path, role: str, figures: Mapping[str, float], **more: object) -> None:
+    """training.json: the role that was trained and its held-out figures."""
+    record = {"role": role, "held_out": dict(figures), **more}
+    write_text(folder / "training.json", json.dumps(record, indent=1) + "\n")
 
 
 def framed(ids: Sequence[int]) -> tuple[int, ...]:

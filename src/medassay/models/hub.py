@@ -11,17 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from medassay.errors import MissingExtra, ModelError
 from medassay.models.hub_device import Answer, Batch, Part, ahead, choose, prepared
 from medassay.models.hub_files import HubFolder, is_path, open_folder
 from medassay.models.hub_packed import packed
-from medassay.models.tokens import Tokens, Window, encodable, sentence_windows
+from medassay.models.pairs import PairFrame, join_pair
+from medassay.models.tokens import Tokens, encodable
 
 LONGEST = 512
-"""Tokens a row, frame tokens included, even where a model could read more: cost grows with the square."""
+"""Tokens per row, frame tokens included, even where a model could read more: cost grows with the square."""
 
 PART = 512
 """Texts tokenised at once; the next part is tokenised while the device reads this one."""
@@ -101,7 +106,7 @@ class Network:
         self.device, self.budget = self.place.name, self.place.budget
         # Half precision gives other numbers, so a signature names it.
         self.name = folder.name if self.place.dtype == "float32" else f"{folder.name}+{self.place.dtype}"
-        with _quiet():
+        with quiet():
             self.tokenizer = self._open_tokenizer()
             self.model = self._open_model()
         # The library's own call wraps every text's tokens in Python; texts of any length go through, none is padded.
@@ -122,7 +127,7 @@ class Network:
                 self.folder.path, use_fast=True, local_files_only=True, trust_remote_code=False
             )
         except Exception as error:  # the library raises anything from KeyError to its backend's own type
-            raise ModelError(f"{self.folder.path}: its tokenizer cannot be opened ({_line(error)})") from error
+            raise ModelError(f"{self.folder.path}: its tokenizer cannot be opened ({first_line(error)})") from error
         if not tokenizer.is_fast:
             raise ModelError(
                 f"{self.folder.path}: its tokenizer gives no character offsets; a tokenizer.json is needed"
@@ -142,7 +147,7 @@ class Network:
                 output_loading_info=True,
             )
         except Exception as error:  # broken weights raise many types: safetensors', torch's, the library's
-            raise ModelError(f"{self.folder.path}: its weights cannot be opened ({_line(error)})") from error
+            raise ModelError(f"{self.folder.path}: its weights cannot be opened ({first_line(error)})") from error
         # A layer without weights would be filled at random. Only the pooler may lack them: encoders never use it.
         missing = sorted(
             key for key in report["missing_keys"] if not (maker.__name__ == "AutoModel" and "pooler" in key)
@@ -162,7 +167,7 @@ class Network:
         return full[:at], full[at + len(bare) :]
 
     def _limit(self) -> int:
-        """Tokens a row; some families count positions from after the padding index."""
+        """Tokens per row; some families count positions from after the padding index."""
         positions = int(self.config.get("max_position_embeddings") or LONGEST)
         if self.config.get("model_type") in {"roberta", "xlm-roberta", "camembert", "longformer", "mpnet"}:
             positions -= self.pad + 1
@@ -178,6 +183,30 @@ class Network:
         """The names of the classifier's outputs, in their order."""
         table = self.model.config.id2label
         return [str(table[i]) for i in range(len(table))]
+
+    @cached_property
+    def pair_frame(self) -> PairFrame:
+        """The tokens that this tokenizer puts before, between and after two texts."""
+        bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
+        full = self.tokenizer("a", "a")["input_ids"]
+        at = [i for i in range(len(full)) if full[i : i + len(bare)] == bare]
+        first, second = at[0], at[-1]
+        return PairFrame(full[:first], full[first + len(bare) : second], full[second + len(bare) :])
+
+    def pair_logits(self, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[np.float64]:
+        """A classifier's outputs [pairs, labels]; each distinct pair is run once.
+
+        A pair longer than the model reads is cut at each side's end.
+        """
+        distinct = list(dict.fromkeys(pairs))
+        texts = list(dict.fromkeys(text for pair in distinct for text in pair))
+        ids = {text: read.tokens.ids for text, read in zip(texts, self.read(texts))}
+        joined = [join_pair(ids[first], ids[second], self.pair_frame, self.limit) for first, second in distinct]
+        logits = np.zeros((len(distinct), len(self.labels)))
+        for batch, output, _ in self.run([row for row, _ in joined], [sides for _, sides in joined]):
+            logits[batch] = output.logits.double().cpu().numpy()
+        index = {pair: i for i, pair in enumerate(distinct)}
+        return logits[np.array([index[pair] for pair in pairs], np.int64)]
 
     def read(self, texts: Sequence[str]) -> list[Read]:
         """The tokens of each text, without frame tokens, at any length."""
@@ -280,18 +309,14 @@ class Network:
             yield waiting.get()
 
 
-def windows_of(texts: Sequence[str], reads: Sequence[Read], limit: int) -> list[Window]:
-    """Windows of whole sentences, at most `limit` tokens each, over all texts."""
-    return [w for i, one in enumerate(reads) for w in sentence_windows(texts[i], one.tokens, i, limit)]
-
-
-def _line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """An error in one line: its type and the first line of its message."""
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {text[0] if text else ''}"
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """The library's own bars and warnings off while a model opens: what is wrong becomes our error."""
     from transformers.utils import logging
 

@@ -15,8 +15,12 @@ from typing import Any
 import numpy as np
 
 from medassay.errors import ModelError
+from medassay.models.activations import unit_rows
 from medassay.models.base import Matrix, Phrases
+from medassay.models.graphs import HOME, ModelSet
+from medassay.models.hub import first_line, quiet
 from medassay.models.hub_files import HubFolder
+from medassay.models.image import as_square, read_vocabulary
 
 AT_ONCE = 32
 OPENAI_MEAN, OPENAI_STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
@@ -39,18 +43,16 @@ class HubImage:
         self.side, self.mean, self.std = _preparation(folder)
 
     def embed_images(self, images: Sequence[Any]) -> Matrix:
-        """Unit vectors [images, size] of pixel arrays (height × width × 3, bytes), Pillow images or files."""
+        """Unit vectors [images, size] of pixel arrays (height × width × 3, bytes) or Pillow images."""
         import torch
-
-        from medassay.models.image import pixels_of, squeezed
 
         rows = []
         for start in range(0, len(images), AT_ONCE):
-            pixels = np.stack([squeezed(pixels_of(one), self.side) for one in images[start : start + AT_ONCE]])
+            pixels = np.stack([as_square(image, self.side) for image in images[start : start + AT_ONCE]])
             prepared = ((pixels.astype(np.float32) / 255 - self.mean) / self.std).transpose(0, 3, 1, 2)
             with torch.inference_mode():
                 given = torch.from_numpy(np.ascontiguousarray(prepared, np.float32)).to(self.device)
-                rows.append(_unit(_features(self.model.get_image_features(pixel_values=given))))
+                rows.append(unit_rows(_features(self.model.get_image_features(pixel_values=given))))
         return np.concatenate(rows) if rows else np.zeros((0, self._size), np.float32)
 
     def embed_texts(self, texts: Sequence[str]) -> Matrix:
@@ -65,7 +67,7 @@ class HubImage:
                 found = self.model.get_text_features(
                     input_ids=given["input_ids"].to(self.device), attention_mask=given["attention_mask"].to(self.device)
                 )
-            rows.append(_unit(_features(found)))
+            rows.append(unit_rows(_features(found)))
         return np.concatenate(rows) if rows else np.zeros((0, self._size), np.float32)
 
     def read_phrases(self, texts: Sequence[str]) -> Phrases:
@@ -80,9 +82,6 @@ class HubImage:
 
     @cached_property
     def _bank(self) -> Phrases:
-        from medassay.models.graphs import HOME, ModelSet
-        from medassay.models.image import read_vocabulary
-
         embedded = ModelSet(HOME)
         return self.read_phrases(read_vocabulary(embedded.file(embedded.role("image")["vocabulary"])))
 
@@ -99,15 +98,13 @@ class HubImage:
 def _open_model(folder: Path) -> Any:
     from transformers import AutoModel
 
-    from medassay.models.hub import _line, _quiet
-
     try:
-        with _quiet():
+        with quiet():
             model, report = AutoModel.from_pretrained(
                 folder, use_safetensors=True, local_files_only=True, trust_remote_code=False, output_loading_info=True
             )
     except Exception as error:  # broken weights raise many types: safetensors', torch's, the library's
-        raise ModelError(f"{folder}: its weights cannot be opened ({_line(error)})") from error
+        raise ModelError(f"{folder}: its weights cannot be opened ({first_line(error)})") from error
     if not (hasattr(model, "get_image_features") and hasattr(model, "get_text_features")):
         raise ModelError(
             f"{folder}: the role 'image' needs a model of images and texts in one space (CLIPModel and its kind), "
@@ -124,13 +121,11 @@ def _open_model(folder: Path) -> Any:
 def _open_tokenizer(folder: Path) -> Any:
     from transformers import AutoTokenizer
 
-    from medassay.models.hub import _line, _quiet
-
     try:
-        with _quiet():
+        with quiet():
             return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # the library raises anything from KeyError to its backend's own type
-        raise ModelError(f"{folder}: its tokenizer cannot be opened ({_line(error)})") from error
+        raise ModelError(f"{folder}: its tokenizer cannot be opened ({first_line(error)})") from error
 
 
 def _preparation(folder: HubFolder) -> tuple[int, Matrix, Matrix]:
@@ -151,9 +146,4 @@ def _features(found: Any) -> Matrix:
     """The vectors of an output: a tensor, or from transformers 5 on an object that holds it."""
     tensor = found if hasattr(found, "float") else found.pooler_output
     made: Matrix = tensor.float().cpu().numpy()
-    return made
-
-
-def _unit(vectors: Matrix) -> Matrix:
-    made: Matrix = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     return made

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from medassay.errors import ModelError
-from medassay.models.base import ENTITY_TYPES, RELATION_TYPES
+from medassay.spans import ENTITY_TYPES, RELATION_TYPES
 
 _WORDS = Path(__file__).parent / "label_words.toml"
 _PREFIX = re.compile(r"^([BILUESM])[-_ :/](.+)$")

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from medassay.errors import ModelError
+from medassay.models.activations import sigmoid
 from medassay.models.base import Matrix
+from medassay.models.chunks import Sentences
 from medassay.models.hub import Network
 from medassay.models.hub_files import weights
-from medassay.models.hub_roles import _pair_frame
 
 _SHARED = (
     "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act",
@@ -39,27 +40,11 @@ class HubQuality:
                 f"{len(network.labels)} ({', '.join(network.labels[:5])})"
             )
         self.sigmoid = "Sigmoid" in _activation(network.config)
-        self.frame = _pair_frame(network)
 
-    def scores(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
-        """One number a pair; each distinct pair is run once."""
-        distinct = list(dict.fromkeys(pairs))
-        texts = list(dict.fromkeys(text for pair in distinct for text in pair))
-        reads = dict(zip(texts, self.network.read(texts)))
-        joined = [self._join(reads[r].tokens.ids, reads[c].tokens.ids) for r, c in distinct]
-        made: dict[tuple[str, str], float] = {}
-        for batch, output, _ in self.network.run([ids for ids, _ in joined], [side for _, side in joined]):
-            for i, value in zip(batch, output.logits[:, 0].double().cpu().tolist()):
-                made[distinct[i]] = 1.0 / (1.0 + float(np.exp(-value))) if self.sigmoid else value
-        return np.array([made[pair] for pair in pairs], np.float32)
-
-    def _join(self, reference: Sequence[int], candidate: Sequence[int]) -> tuple[list[int], list[int]]:
-        before, between, after = self.frame
-        room = self.network.limit - len(before) - len(between) - len(after)
-        first = min(len(reference), max(room // 2, room - len(candidate)))
-        left, right = list(reference[:first]), list(candidate[: room - first])
-        ids = [*before, *left, *between, *right, *after]
-        return ids, [0] * (len(before) + len(left) + len(between)) + [1] * (len(right) + len(after))
+    def scores(self, pairs: Sequence[tuple[str, str]], *, sentences: Sentences | None = None) -> Matrix:
+        """A number for each pair; each distinct pair is run once. `sentences` is not needed: nothing is cut apart."""
+        values = self.network.pair_logits(pairs)[:, 0]
+        return (sigmoid(values) if self.sigmoid else values).astype(np.float32)
 
 
 def is_bleurt(config: Mapping[str, Any]) -> bool:

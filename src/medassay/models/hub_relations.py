@@ -1,9 +1,8 @@
-"""Role `re` on transformers models: entity markers in the text, one row a pair."""
+"""Role `re` on transformers models: entity markers in the text, one row per pair."""
 
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -11,12 +10,13 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from medassay.models.base import RELATION_TYPES, Link, Reading, Span
-from medassay.models.hub import Network, windows_of
+from medassay.models.caching import RecentAnswers
+from medassay.models.hub import Network
 from medassay.models.hub_device import Answer
 from medassay.models.hub_labels import read_relation_labels, relatedness
-from medassay.models.roles import READ_WINDOW, InOrder
-from medassay.models.tokens import Window
+from medassay.models.roles import READ_WINDOW, SpansByStart
+from medassay.models.tokens import Window, text_windows
+from medassay.spans import RELATION_TYPES, Link, Reading, Span
 
 RELATED = 0.5
 """A pair is linked from this chance upwards; HARE itself keeps what is above 0.7."""
@@ -52,7 +52,7 @@ class HubRelations:
         self.network, self.name = network, network.name
         self.labels = read_relation_labels(network.labels, str(network.folder.path))
         self.markers = _markers(network)
-        self.cache: OrderedDict[str, _Answers] = OrderedDict()
+        self.cache: RecentAnswers[str, _Answers] = RecentAnswers(_CACHED_QUESTIONS)
 
     def read(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Reading]:
         """The links of each text, each with a chance of at least `RELATED`."""
@@ -75,9 +75,10 @@ class HubRelations:
 
     def _questions(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Question]:
         reads = self.network.read(texts)
-        orders = [InOrder(some) for some in spans]
+        orders = [SpansByStart(some) for some in spans]
         # Room for the markers: four of them, a handful of word pieces each.
-        windows = windows_of(texts, reads, min(READ_WINDOW, self.network.room - 24))
+        room = min(READ_WINDOW, self.network.room - 24)
+        windows = text_windows(texts, [read.tokens for read in reads], room)
         return [
             asked
             for w in windows
@@ -85,7 +86,7 @@ class HubRelations:
         ]
 
     def _in_window(
-        self, window: Window, offsets: Sequence[tuple[int, int]], text: str, order: InOrder
+        self, window: Window, offsets: Sequence[tuple[int, int]], text: str, order: SpansByStart
     ) -> Iterator[Question]:
         """What to ask in one window: pairs inside it whose earlier span begins in the part it owns."""
         left, right = offsets[window.first][0], offsets[window.last - 1][1]
@@ -115,16 +116,14 @@ class HubRelations:
         return orders
 
     def _ask(self, questions: Sequence[Question]) -> dict[str, _Answers]:
-        """Where the answer to each question will be; each is asked once a run, across all reports."""
+        """Where the answer to each question will be; each is asked once per run, across all reports."""
         distinct = dict.fromkeys(asked.marked for asked in questions)
         places = {marked: self.cache[marked] for marked in distinct if marked in self.cache}
         fresh = [marked for marked in distinct if marked not in places]
         if fresh:
             sent = self.network.launch(self.network.rows_of(fresh), lambda output, _: output.logits)
             places |= dict.fromkeys(fresh, _Answers(fresh, sent))
-            self.cache.update((marked, places[marked]) for marked in fresh)
-            while len(self.cache) > _CACHED_QUESTIONS:
-                self.cache.popitem(last=False)
+            self.cache.keep({marked: places[marked] for marked in fresh})
         return places
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from medassay.errors import ModelError
-from medassay.models.base import Judgement, Matrix, Span, TokenStates
-from medassay.models.hub import Network, Read, windows_of
+from medassay.models.activations import sigmoid
+from medassay.models.base import Judgement, Matrix, TokenStates
+from medassay.models.caching import RecentAnswers
+from medassay.models.hub import Network, Read
 from medassay.models.hub_labels import group, read_tags
-from medassay.models.pairs import diagnosis_first
-from medassay.models.roles import apart
+from medassay.models.roles import without_overlaps
 from medassay.models.states import join_states, state_windows
-from medassay.models.tokens import Tokens, Window
+from medassay.models.tokens import Tokens, Window, text_windows
+from medassay.spans import Span
 
 _CACHED_TEXTS = 20_000
 CASES_AT_ONCE = 1024
@@ -38,7 +39,7 @@ class HubEncoder:
         self.first_token = _pooling(network) == "cls"
         self.layers = range(int(network.model.config.num_hidden_layers) + 1)
         self.cases_at_once = CASES_AT_ONCE if network.device == "cuda" else 0
-        self.cache: OrderedDict[str, Matrix] = OrderedDict()
+        self.cache: RecentAnswers[str, Matrix] = RecentAnswers(_CACHED_TEXTS)
 
     def token_ids(self, texts: Sequence[str], *, cut: bool = False) -> list[list[int]]:
         """The ids of each text's tokens, without frame tokens; `cut`: only those that fit in a row."""
@@ -75,12 +76,7 @@ class HubEncoder:
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Unit vectors [texts, size]. A long text is the mean of its windows, weighted by their tokens."""
-        fresh = [text for text in dict.fromkeys(texts) if text not in self.cache]
-        made = dict(zip(fresh, self._encode(fresh)))
-        rows = [made[text] if text in made else self.cache[text] for text in texts]
-        self.cache.update(made)
-        while len(self.cache) > _CACHED_TEXTS:
-            self.cache.popitem(last=False)
+        rows = self.cache.look_up(texts, self._encode)
         return np.stack(rows) if rows else np.zeros((0, self.size), np.float32)
 
     def _encode(self, texts: Sequence[str]) -> list[Matrix]:
@@ -129,10 +125,10 @@ class HubNer:
         self.network, self.name = network, network.name
         self.tags = read_tags(network.labels, str(network.folder.path))
         self.at_once = READ_AT_ONCE
-        self.cache: OrderedDict[str, list[Span]] = OrderedDict()
+        self.cache: RecentAnswers[str, list[Span]] = RecentAnswers(_CACHED_TEXTS)
 
     def spans(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The entities of each text, in text order, never overlapping; equal texts are read once a run."""
+        """The entities of each text, in text order, never overlapping; equal texts are read once per run."""
         return self.begin(texts)()
 
     def begin(self, texts: Sequence[str]) -> Callable[[], list[list[Span]]]:
@@ -140,7 +136,7 @@ class HubNer:
         known = {text: self.cache[text] for text in texts if text in self.cache}
         fresh = [text for text in dict.fromkeys(texts) if text not in known]
         reads = self.network.read(fresh)
-        windows = windows_of(fresh, reads, self.network.room)
+        windows = text_windows(fresh, [read.tokens for read in reads], self.network.room)
         rows = [self.network.framed(reads[w.text].tokens.ids[w.first : w.last]) for w in windows]
         sent = self.network.launch([(0, rows)], lambda output, _: output.logits.float().softmax(-1))
 
@@ -151,10 +147,8 @@ class HubNer:
                 for k, i in enumerate(batch):
                     text = fresh[windows[i].text]
                     found[text] += self._decode(text, windows[i], reads[windows[i].text], chances[k])
-            made = {text: apart(spans) for text, spans in found.items()}
-            self.cache.update(made)
-            while len(self.cache) > _CACHED_TEXTS:
-                self.cache.popitem(last=False)
+            made = {text: without_overlaps(spans) for text, spans in found.items()}
+            self.cache.keep(made)
             placed = known | made
             return [placed[text] for text in texts]
 
@@ -198,29 +192,12 @@ class HubExpert:
                 f"{len(network.labels)} ({', '.join(network.labels[:5])})"
             )
         self.sigmoid = _is_chance(network)
-        self.parts = _pair_frame(network)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]:
         """(reference, candidate) pairs to judgements; each distinct pair is judged once."""
-        distinct = list(dict.fromkeys(pairs))
-        texts = list(dict.fromkeys(text for pair in distinct for text in pair))
-        reads = dict(zip(texts, self.network.read([diagnosis_first(text) for text in texts])))
-        joined = [self._join(reads[r].tokens.ids, reads[c].tokens.ids) for r, c in distinct]
-        made: dict[tuple[str, str], Judgement] = {}
-        for batch, output, _ in self.network.run([ids for ids, _ in joined], [side for _, side in joined]):
-            for i, value in zip(batch, output.logits[:, 0].double().cpu().tolist()):
-                score = 5.0 / (1.0 + float(np.exp(-value))) if self.sigmoid else value
-                made[distinct[i]] = Judgement(min(max(score, 0.0), 5.0), None, None)
-        return [made[pair] for pair in pairs]
-
-    def _join(self, reference: Sequence[int], candidate: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Ids and sides of one pair: each side may use half of the room, and what the other leaves free."""
-        before, between, after = self.parts
-        room = self.network.limit - len(before) - len(between) - len(after)
-        for_reference = min(len(reference), max(room // 2, room - len(candidate)))
-        left, right = list(reference[:for_reference]), list(candidate[: room - for_reference])
-        ids = [*before, *left, *between, *right, *after]
-        return ids, [0] * (len(before) + len(left) + len(between)) + [1] * (len(right) + len(after))
+        values = self.network.pair_logits(pairs)[:, 0]
+        scores = 5.0 * sigmoid(values) if self.sigmoid else values
+        return [Judgement(score, None, None) for score in np.clip(scores, 0.0, 5.0).tolist()]
 
 
 def _is_chance(network: Network) -> bool:
@@ -237,15 +214,6 @@ def _is_chance(network: Network) -> bool:
         '"regression" where it is the 0–5 score itself, or "sentence_transformers": {"activation_fn": '
         '"torch.nn.modules.activation.Sigmoid"} where it is the logit of score / 5'
     )
-
-
-def _pair_frame(network: Network) -> tuple[list[int], list[int], list[int]]:
-    """The frame tokens before, between and after the two texts of a pair."""
-    bare = network.tokenizer("a", add_special_tokens=False)["input_ids"]
-    full = network.tokenizer("a", "a")["input_ids"]
-    at = [i for i in range(len(full)) if full[i : i + len(bare)] == bare]
-    first, second = at[0], at[-1]
-    return full[:first], full[first + len(bare) : second], full[second + len(bare) :]
 
 
 def _words(read: Read, window: Window) -> list[tuple[int, int]]:

@@ -14,14 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from medassay.errors import InputError, ModelError
 from medassay.models.base import Matrix, Phrases
 from medassay.models.graphs import HOME, ModelSet
 from medassay.models.roles import EmbeddedEncoder
 
+Pixels = npt.NDArray[np.uint8]
+"""Height × width × 3, RGB."""
+
 AT_ONCE = 16
-"""Images a run of the tower: its largest layer then holds 100 MB."""
+"""Images per run of the tower: its largest layer then holds 100 MB."""
 
 
 class EmbeddedImage:
@@ -38,10 +42,10 @@ class EmbeddedImage:
         self.encoder = EmbeddedEncoder(_encoder_set(models, str(self.settings["encoder"])), "encoder")
 
     def embed_images(self, images: Sequence[Any]) -> Matrix:
-        """Unit vectors [images, size] of pixel arrays (height × width × 3, bytes), Pillow images or files."""
+        """Unit vectors [images, size] of pixel arrays (height × width × 3, bytes) or Pillow images."""
         rows = [np.zeros((0, int(self.settings["size"])), np.float32)]
         for start in range(0, len(images), AT_ONCE):
-            pixels = np.stack([squeezed(pixels_of(one), self.side) for one in images[start : start + AT_ONCE]])
+            pixels = np.stack([as_square(image, self.side) for image in images[start : start + AT_ONCE]])
             rows.append(self.models.run(self.settings["graph"], {"pixels": pixels})[0])
         return np.concatenate(rows)
 
@@ -99,33 +103,26 @@ def _encoder_set(models: ModelSet, mark: str) -> ModelSet:
 
 
 def read_vocabulary(path: Path) -> tuple[str, ...]:
-    """The phrases of a vocabulary file: a phrase a line, what follows a tab is for people."""
+    """The phrases of a vocabulary file: one phrase per line, what follows a tab is for people."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return tuple(line.partition("\t")[0] for line in lines if line and not line.startswith("#"))
 
 
-def pixels_of(image: Any) -> Any:
-    """Height × width × 3 bytes of an array, a Pillow image or the path of a region of interest."""
-    if isinstance(image, str | Path):
-        from medassay.slides import open_image
-
-        with open_image(image) as opened:
-            return opened.read(0, 0, *opened.dimensions)
+def as_square(image: Any, side: int) -> Pixels:
+    """An array or Pillow image as `side` × `side` pixels: its shape is given up, nothing is cut off."""
     if hasattr(image, "convert"):
         image = image.convert("RGB")
     pixels = np.asarray(image)
     if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8 or 0 in pixels.shape:
         raise InputError(
             f"an image is height × width × 3 bytes (RGB), not {pixels.dtype} of shape {pixels.shape}; "
-            "open files with medassay.slides.open_image, which converts them"
+            "read files with medassay.slides.read_image, which converts them"
         )
-    return pixels
+    return pixels if pixels.shape[:2] == (side, side) else resize(np.ascontiguousarray(pixels), side, side)
 
 
-def squeezed(pixels: Any, side: int) -> Any:
-    """A square of `side` pixels; the shape of an image that is not square is given up, nothing is cut off."""
-    if pixels.shape[:2] == (side, side):
-        return pixels
-    from medassay.slides.image import resize
+def resize(pixels: Pixels, width: int, height: int) -> Pixels:
+    """Antialiased resize (bilinear)."""
+    from PIL import Image
 
-    return resize(np.ascontiguousarray(pixels), side, side)
+    return np.asarray(Image.fromarray(pixels).resize((width, height), Image.Resampling.BILINEAR))

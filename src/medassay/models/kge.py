@@ -6,8 +6,6 @@ terminology of its own (UMLS, OBO files).
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +17,7 @@ import numpy.typing as npt
 
 from medassay.errors import ModelError
 from medassay.models.base import Matrix
-from medassay.models.graphs import SCHEMA, ModelSet
+from medassay.models.graphs import ModelSet, write_manifest, write_record
 
 FILE = "kge.npz"
 Codes = npt.NDArray[np.int8]
@@ -123,15 +121,6 @@ def write_kge(
     """A model folder that `models.load("kge", folder)` reads: vectors, manifest, held-out figures."""
     out.mkdir(parents=True, exist_ok=True)
     write_vectors(out / FILE, ids, codes, names, labels, source)
-    content = (out / FILE).read_bytes()
-    entry = {
-        "name": FILE,
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "bytes": len(content),
-        "licence": "as the terminology it was trained on",
-        "source": source,
-    }
-    manifest = {"schema": SCHEMA, "set": "trained-kge", "files": [entry], "roles": {"kge": {"file": FILE}}}
-    (out / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-    record = {"role": "kge", "held_out": dict(figures)}
-    (out / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    origin = {"licence": "as the terminology it was trained on", "source": source}
+    write_manifest(out, "trained-kge", {"kge": {"file": FILE}}, origin)
+    write_record(out, "kge", figures)

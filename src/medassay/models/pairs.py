@@ -1,95 +1,36 @@
-"""How a report pair is laid out for the expert cross-encoder: clean, diagnosis first, one token budget.
-
-Experts weigh the diagnosis most, and long reports end with it, where a fixed window would cut it off.
-So template lines and mark-up are dropped, the diagnosis section moves to the front, and the budget is
-shared between the two sides. The recipe and the runtime both call this module.
-"""
+"""Two texts as one row of a cross-encoder, within one token budget."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-
-_PLACEHOLDER = re.compile(r"\[[^\[\]\n]{0,120}\]|<[^<>\n]{0,60}>|_{3,}")
-_MARKUP = re.compile(r"[*#`]+")
-_HEADING = re.compile(r"^\s*[-•]?\s*([A-Za-z][A-Za-z0-9 /&()'-]{1,48}?)\s*:\s*(.*)$")
-_ADMIN = re.compile(
-    r"^(patient|patient (id|name|information)|name|age|sex|gender|date.*|.*\bdate|pathologist.*|signature|signed.*|"
-    r"institution|referring physician|sample id|case (id|number|no)|accession.*|specimen id|mrn|"
-    r"report(ed)? by|attending.*|physician.*|electronically signed.*)$"
-)
-_DIAGNOSIS = (
-    "final diagnosis",
-    "final pathologic diagnosis",
-    "final pathological diagnosis",
-    "pathologic diagnosis",
-    "pathological diagnosis",
-    "histopathological diagnosis",
-    "histological diagnosis",
-    "microscopic diagnosis",
-    "diagnosis",
-    "diagnoses",
-    "conclusion",
-    "impression",
-    "interpretation",
-)
+from dataclasses import dataclass
 
 
-def clean_lines(text: str) -> list[str]:
-    """Lines of `text` without mark-up, placeholders, empty lines and administrative fields."""
-    lines = []
-    for raw in text.splitlines():
-        line = _MARKUP.sub("", _PLACEHOLDER.sub(" ", raw))
-        line = re.sub(r"\s+", " ", line).strip(" -•\t")
-        if not re.search(r"\w", line):
-            continue
-        heading = _HEADING.match(line)
-        if heading and _ADMIN.match(heading.group(1).lower()):
-            continue
-        lines.append(line)
-    return lines
+@dataclass(frozen=True, slots=True)
+class PairFrame:
+    """The frame tokens before, between and after the two texts of a pair."""
+
+    before: Sequence[int]
+    between: Sequence[int]
+    after: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.before) + len(self.between) + len(self.after)
 
 
-def diagnosis_first(text: str) -> str:
-    """`text` on one line with its diagnosis section moved to the front; order is kept otherwise.
-
-    >>> diagnosis_first("**Findings:** atypical glands.\\n**Final Diagnosis:** Adenocarcinoma.\\n**Date:** [Date]")
-    'Final Diagnosis: Adenocarcinoma. Findings: atypical glands.'
-    """
-    lines = clean_lines(text)
-    headings = [_heading_of(line) for line in lines]
-    for wanted in _DIAGNOSIS:
-        places = [i for i, name in enumerate(headings) if name == wanted]
-        if places:
-            first = places[-1]
-            last = first + 1
-            while last < len(lines) and headings[last] is None:
-                last += 1
-            return " ".join(lines[first:last] + lines[:first] + lines[last:])
-    return " ".join(lines)
+def bert_frame(cls: int, sep: int) -> PairFrame:
+    """`[CLS] first [SEP] second [SEP]`."""
+    return PairFrame((cls,), (sep,), (sep,))
 
 
-def _heading_of(line: str) -> str | None:
-    match = _HEADING.match(line)
-    if match is None:
-        return None
-    name = match.group(1).lower().strip()
-    # "Invasive carcinoma: present" is a finding, not a heading: headings of sections are short.
-    return name if len(name.split()) <= 4 else None
-
-
-def join_pair(
-    reference: Sequence[int], candidate: Sequence[int], cls: int, sep: int, limit: int
-) -> tuple[list[int], list[int]]:
-    """Ids and sides of `[CLS] reference [SEP] candidate [SEP]` in at most `limit` tokens.
+def join_pair(first: Sequence[int], second: Sequence[int], frame: PairFrame, limit: int) -> tuple[list[int], list[int]]:
+    """Ids and sides (0 or 1) of two texts in one row of at most `limit` tokens.
 
     Each side may use half of the room, and what one side leaves free goes to the other; the tail of a
     side that is still too long is not read.
     """
-    room = limit - 3
-    half = room // 2
-    for_reference = min(len(reference), max(half, room - len(candidate)))
-    for_candidate = min(len(candidate), room - for_reference)
-    left, right = list(reference[:for_reference]), list(candidate[:for_candidate])
-    ids = [cls, *left, sep, *right, sep]
-    return ids, [0] * (len(left) + 2) + [1] * (len(right) + 1)
+    room = limit - len(frame)
+    for_first = min(len(first), max(room // 2, room - len(second)))
+    left = [*frame.before, *first[:for_first], *frame.between]
+    right = [*second[: room - for_first], *frame.after]
+    return [*left, *right], [0] * len(left) + [1] * len(right)

@@ -6,7 +6,6 @@ embedding tables are the trunk's (`tables.py`). Its answers are plain numbers be
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,13 +14,14 @@ import numpy as np
 
 from medassay.errors import ModelError
 from medassay.models.base import Matrix
+from medassay.models.caching import RecentAnswers
 from medassay.models.graphs import BUDGET, ModelSet, stack
-from medassay.models.pairs import join_pair
+from medassay.models.pairs import bert_frame, join_pair
 from medassay.models.tables import Tables
 from medassay.models.tokens import Tokens, batches
 
 FLAWS = "flaws"
-"""The output with one number a token; all others have a few numbers a pair."""
+"""The output with one number per token; all others have a few numbers per pair."""
 
 IdPair = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -58,13 +58,13 @@ class PairsModel:
         self.outputs: list[str] = list(settings["outputs"])
         self.limit = int(settings["max_tokens"])
         self.tables = Tables(models.file(str(settings["trunk"])))
-        self.cls, self.sep = models.tokenizer.frame
-        self.cache: OrderedDict[IdPair, PairReading] = OrderedDict()
+        self.frame = bert_frame(*models.tokenizer.frame)
+        self.cache: RecentAnswers[IdPair, PairReading] = RecentAnswers(_CACHED_PAIRS)
 
     @property
     def room(self) -> int:
         """Tokens of both texts together that are read; of longer pairs the tails are not."""
-        return self.limit - 3
+        return self.limit - len(self.frame)
 
     def run(self, pairs: Sequence[tuple[str, str]], head: str) -> Matrix:
         """One head's numbers, [pairs, size]."""
@@ -86,16 +86,10 @@ class PairsModel:
 
     def read_ids(self, pairs: Sequence[IdPair]) -> list[PairReading]:
         """The same for pairs of token ids, without frame tokens."""
-        fresh = [pair for pair in dict.fromkeys(pairs) if pair not in self.cache]
-        made = dict(zip(fresh, self._read(fresh)))
-        out = [made[pair] if pair in made else self.cache[pair] for pair in pairs]
-        self.cache.update(made)
-        while len(self.cache) > _CACHED_PAIRS:
-            self.cache.popitem(last=False)
-        return out
+        return self.cache.look_up(pairs, self._read)
 
     def _read(self, pairs: Sequence[IdPair]) -> list[PairReading]:
-        joined = [join_pair(first, second, self.cls, self.sep, self.limit) for first, second in pairs]
+        joined = [join_pair(first, second, self.frame, self.limit) for first, second in pairs]
         out: dict[int, PairReading] = {}
         for batch in batches([len(row) for row, _ in joined], BUDGET):
             hidden, mask = stack([self.tables.embed(*joined[i]) for i in batch])

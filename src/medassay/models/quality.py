@@ -12,10 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from medassay.models.activations import sigmoid
 from medassay.models.base import Matrix
-from medassay.models.chunks import Chunk, Unit, chunk_pairs, units
+from medassay.models.chunks import Chunk, Sentences, Unit, chunk_pairs, units
 from medassay.models.graphs import ModelSet
 from medassay.models.pairs_model import IdPair, PairReading, open_pairs
+
+Pair = tuple[str, str]
 
 SHARES = ("precision", "recall", "hallucination", "omission")
 """What the heads `facts` and `support` estimate: factual precision and recall, rates of invention and omission."""
@@ -53,47 +56,51 @@ class PairJudgement:
 
 
 class EmbeddedQuality:
-    """Role `quality` of a model set; pairs are (reference, candidate) texts."""
+    """Role `quality` of a model set; pairs are (reference, candidate) texts.
+
+    `sentences` says where the sentences of a text lie (`language.sentences` knows a report's); without it they
+    end where punctuation and lines do. It decides where long texts are cut and which sentences a judgement names.
+    """
 
     def __init__(self, models: ModelSet) -> None:
         self.model = open_pairs(models, "quality")
         self.name = f"{models.name}/quality"
         self.heads = frozenset(self.model.outputs)
 
-    def scores(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
+    def scores(self, pairs: Sequence[Pair], *, sentences: Sentences | None = None) -> Matrix:
         """Quality, 0–1, higher is better: 1 − weighed errors / sentences (Ben Abacha et al. 2023, section 4).
 
         A long text's is the mean of its stretches, each by its sentences.
         """
-        return self._shares("quality", pairs)[:, 0]
+        return self._shares("quality", pairs, sentences)[:, 0]
 
-    def facts(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
+    def facts(self, pairs: Sequence[Pair], *, sentences: Sentences | None = None) -> Matrix:
         """[pairs, 4] in the order of `SHARES`, 0–1, from reference and candidate.
 
         A long text's precision and hallucination are means by the candidate's sentences, recall and omission
         by the reference's.
         """
-        return self._shares("facts", pairs)
+        return self._shares("facts", pairs, sentences)
 
-    def support(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
+    def support(self, pairs: Sequence[Pair]) -> Matrix:
         """[pairs, 4] in the order of `SHARES`, 0–1, from (source, candidate), as far as the model's room goes."""
-        return _sigmoid(self.model.run(pairs, "support"))
+        return sigmoid(self.model.run(pairs, "support")).astype(np.float32)
 
-    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[PairJudgement]:
+    def judge(self, pairs: Sequence[Pair], *, sentences: Sentences | None = None) -> list[PairJudgement]:
         """Fidelity of each candidate, with every stretch and the flaws of its tokens."""
         distinct = list(dict.fromkeys(pairs))
-        chunks, readings = self._read(distinct)
+        chunks, readings = self._read(distinct, sentences)
         made = {}
         for pair, mine, read in zip(distinct, chunks, readings):
             stretches = tuple(_stretch(chunk, one) for chunk, one in zip(mine, read))
             made[pair] = PairJudgement(_together([stretch.logit for stretch in stretches]), stretches)
         return [made[pair] for pair in pairs]
 
-    def chunks(self, pairs: Sequence[tuple[str, str]]) -> list[list[Chunk]]:
+    def chunks(self, pairs: Sequence[Pair], sentences: Sentences | None = None) -> list[list[Chunk]]:
         """The stretches that each pair is read in: one where the pair fits as it is."""
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         tokens = dict(zip(texts, self.model.tokens(texts)))
-        parts = {text: units(text, tokens[text], _LONGEST_UNIT) for text in texts}
+        parts = {text: units(text, tokens[text], _LONGEST_UNIT, sentences) for text in texts}
         out = []
         for reference, candidate in pairs:
             one, two = parts[reference], parts[candidate]
@@ -103,20 +110,23 @@ class EmbeddedQuality:
             out.append(chunk_pairs(one, two, self.model.tables.word_vectors, STRETCH))
         return out
 
-    def _read(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[list[Chunk]], list[list[PairReading | None]]]:
+    def _read(
+        self, pairs: Sequence[Pair], sentences: Sentences | None
+    ) -> tuple[list[list[Chunk]], list[list[PairReading | None]]]:
         """The stretches of each pair and their readings; None where a side is empty."""
-        chunks = self.chunks(pairs)
+        chunks = self.chunks(pairs, sentences)
         asked = [ids for mine in chunks for chunk in mine if all(ids := _ids(chunk))]
         answers = iter(self.model.read_ids(asked))
         return chunks, [[next(answers) if all(_ids(chunk)) else None for chunk in mine] for mine in chunks]
 
-    def _shares(self, head: str, pairs: Sequence[tuple[str, str]]) -> Matrix:
+    def _shares(self, head: str, pairs: Sequence[Pair], sentences: Sentences | None) -> Matrix:
         distinct = list(dict.fromkeys(pairs))
-        chunks, readings = self._read(distinct)
+        chunks, readings = self._read(distinct, sentences)
         made = {}
         for pair, mine, read in zip(distinct, chunks, readings):
             rows = [
-                _lacking(head, chunk) if one is None else _sigmoid(one.heads[head]) for chunk, one in zip(mine, read)
+                _lacking(head, chunk) if one is None else sigmoid(one.heads[head]).astype(np.float32)
+                for chunk, one in zip(mine, read)
             ]
             made[pair] = _mean(head, mine, np.stack(rows))
         return np.stack([made[pair] for pair in pairs]) if made else np.zeros((0, 4), np.float32)
@@ -172,9 +182,4 @@ def _mean(head: str, chunks: Sequence[Chunk], rows: Matrix) -> Matrix:
     else:
         weights = np.stack([candidate, reference, candidate, reference], 1)
     made: Matrix = ((rows * weights).sum(0) / np.maximum(weights.sum(0), 1e-9)).astype(np.float32)
-    return made
-
-
-def _sigmoid(logits: Matrix) -> Matrix:
-    made: Matrix = (1.0 / (1.0 + np.exp(-logits.astype(np.float64)))).astype(np.float32)
     return made

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from medassay.errors import ModelError
-from medassay.models.base import Judgement, Link, Matrix, Reading, Span, TokenStates
+from medassay.models.activations import sigmoid, softmax
+from medassay.models.base import Judgement, Matrix, TokenStates
+from medassay.models.caching import RecentAnswers
 from medassay.models.decoding import bio_transitions, decode_spans
 from medassay.models.graphs import BUDGET, ModelSet, framed, stack
-from medassay.models.pairs import diagnosis_first, join_pair
+from medassay.models.pairs import bert_frame, join_pair
 from medassay.models.states import join_states, state_windows
-from medassay.models.tokens import CLS, SEP, Tokens, Window, batches, sentence_windows
+from medassay.models.tokens import CLS, SEP, Tokens, Window, batches, text_windows
+from medassay.spans import Link, Reading, Span
 
 READ_WINDOW = 126
-"""Word pieces a reading window: a few sentences, as in training; with frame tokens 128."""
+"""Word pieces of a reading window: a few sentences, as in training; with frame tokens 128.
+
+`ner` and `re` share their windows, so that the trunk runs once for both."""
 
 _CACHED_TEXTS = 20_000
 
@@ -31,7 +35,7 @@ class EmbeddedEncoder:
         self.settings = models.role(role)
         self.name = f"{models.name}/{role}"
         self.layers = (int(models.role("trunk")["layers"]),)
-        self.cache: OrderedDict[str, Matrix] = OrderedDict()
+        self.cache: RecentAnswers[str, Matrix] = RecentAnswers(_CACHED_TEXTS)
 
     def token_ids(self, texts: Sequence[str], *, cut: bool = False) -> list[list[int]]:
         """The ids of each text's tokens, without frame tokens; `cut`: only those that fit in a row."""
@@ -51,12 +55,7 @@ class EmbeddedEncoder:
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Unit vectors [texts, size]. A long text is the mean of its windows, weighted by their tokens."""
-        fresh = [text for text in dict.fromkeys(texts) if text not in self.cache]
-        made = dict(zip(fresh, self._encode(fresh)))
-        rows = [made[text] if text in made else self.cache[text] for text in texts]
-        self.cache.update(made)
-        while len(self.cache) > _CACHED_TEXTS:
-            self.cache.popitem(last=False)
+        rows = self.cache.look_up(texts, self._encode)
         return np.stack(rows) if rows else np.zeros((0, int(self.settings["size"])), np.float32)
 
     def _encode(self, texts: Sequence[str]) -> list[Matrix]:
@@ -92,7 +91,7 @@ class EmbeddedNer:
     def spans(self, texts: Sequence[str]) -> list[list[Span]]:
         """The entities of each text, in text order, never overlapping."""
         tokens = self.models.tokenizer(texts)
-        windows = reading_windows(texts, tokens)
+        windows = text_windows(texts, tokens, READ_WINDOW)
         found: list[list[Span]] = [[] for _ in texts]
         for batch in batches([len(w) + 2 for w in windows], BUDGET):
             some = [windows[i] for i in batch]
@@ -101,7 +100,7 @@ class EmbeddedNer:
             logits = self.models.run(self.settings["graph"], {"hidden": hidden, "mask": mask})[0]
             for window, scores in zip(some, logits):
                 found[window.text] += self._decode(window, tokens[window.text], scores)
-        return [apart(spans) for spans in found]
+        return [without_overlaps(spans) for spans in found]
 
     def _decode(self, window: Window, tokens: Tokens, scores: Matrix) -> list[Span]:
         words = _words(tokens, window)
@@ -128,8 +127,8 @@ class EmbeddedRelations:
     def read(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Reading]:
         """Relations join spans of one window (a few sentences); every span gets an assertion."""
         tokens = self.models.tokenizer(texts)
-        windows = reading_windows(texts, tokens)
-        orders = [InOrder(some) for some in spans]
+        windows = text_windows(texts, tokens, READ_WINDOW)
+        orders = [SpansByStart(some) for some in spans]
         placed = [_placed(window, tokens[window.text], orders[window.text]) for window in windows]
         asked = [i for i, inside in enumerate(placed) if inside]
         assertions = [[("present", 0.0)] * len(some) for some in spans]
@@ -202,8 +201,7 @@ class EmbeddedRelations:
         for (row, _, _, span), chances in zip(entities, probabilities):
             best = int(chances.argmax())
             assertions[windows[row].text][span] = (names[best], float(chances[best]))
-        chance = 1.0 / (1.0 + np.exp(-np.asarray(related, np.float64)))
-        for head, tail, p in zip(heads, tails, chance):
+        for head, tail, p in zip(heads, tails, sigmoid(related)):
             if p >= self.settings["threshold"]:
                 text = windows[entities[head][0]].text
                 i, j = entities[head][3], entities[tail][3]
@@ -222,9 +220,10 @@ class EmbeddedExpert:
         """(reference, candidate) pairs to judgements; each distinct pair is judged once."""
         distinct = list(dict.fromkeys(pairs))
         texts = list(dict.fromkeys(text for pair in distinct for text in pair))
-        tokens = dict(zip(texts, self.models.tokenizer([diagnosis_first(text) for text in texts])))
+        tokens = dict(zip(texts, self.models.tokenizer(texts)))
         limit = int(self.settings["max_tokens"])
-        joined = [join_pair(tokens[r].ids, tokens[c].ids, CLS, SEP, limit) for r, c in distinct]
+        frame = bert_frame(CLS, SEP)
+        joined = [join_pair(tokens[r].ids, tokens[c].ids, frame, limit) for r, c in distinct]
         made: dict[tuple[str, str], Judgement] = {}
         for batch in batches([len(ids) for ids, _ in joined], BUDGET):
             rows = [tuple(joined[i][0]) for i in batch]
@@ -244,19 +243,7 @@ class EmbeddedExpert:
         return Judgement(score, max(score - half, 0.0), min(score + half, 5.0))
 
 
-def reading_windows(texts: Sequence[str], tokens: Sequence[Tokens]) -> list[Window]:
-    """The windows that ner and re share, so that the trunk runs once for both."""
-    return [w for i, one in enumerate(tokens) for w in sentence_windows(texts[i], one, i, READ_WINDOW)]
-
-
-def softmax(logits: Any) -> Matrix:
-    """Probabilities over the last axis."""
-    shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    chances: Matrix = (shifted / shifted.sum(axis=-1, keepdims=True)).astype(np.float64)
-    return chances
-
-
-def apart(spans: list[Span]) -> list[Span]:
+def without_overlaps(spans: list[Span]) -> list[Span]:
     """Spans in text order without overlaps; where two overlap (at a window's edge) the surer stays."""
     kept: list[Span] = []
     for span in sorted(spans, key=lambda s: (s.start, -s.end)):
@@ -283,7 +270,7 @@ def _words(tokens: Tokens, window: Window) -> list[tuple[int, int]]:
     return words
 
 
-class InOrder:
+class SpansByStart:
     """The spans of a text by where they begin, so that a window finds its own without looking at all."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
@@ -296,7 +283,7 @@ class InOrder:
         return self.indices[bisect_left(self.starts, left) : bisect_left(self.starts, right)]
 
 
-def _placed(window: Window, tokens: Tokens, spans: InOrder) -> list[tuple[int, int, int]]:
+def _placed(window: Window, tokens: Tokens, spans: SpansByStart) -> list[tuple[int, int, int]]:
     """(span, first row position, last row position) of the spans whose first token the window owns."""
     offsets = tokens.offsets
     starts = [start for start, _ in offsets[window.first : window.last]]

@@ -77,12 +77,17 @@ def encodable(text: str) -> str:
     return _SURROGATE.sub("?", text)
 
 
+def text_windows(texts: Sequence[str], tokens: Sequence[Tokens], limit: int) -> list[Window]:
+    """Windows of whole sentences over all texts, at most `limit` tokens each."""
+    return [window for i, one in enumerate(tokens) for window in sentence_windows(texts[i], one, i, limit)]
+
+
 def sentence_windows(text: str, tokens: Tokens, index: int, limit: int, overlap: int = 32) -> list[Window]:
     """Windows of whole sentences, each as full as `limit` tokens allows."""
     if len(tokens) <= limit:
         return [Window(index, 0, len(tokens), 0, len(tokens))] if len(tokens) else []
     overlap = min(overlap, limit // 2)
-    ends = _sentence_ends(text, tokens)
+    ends = sentence_ends(text, tokens)
     windows: list[Window] = []
     start = 0
     for i, end in enumerate(ends):
@@ -94,8 +99,8 @@ def sentence_windows(text: str, tokens: Tokens, index: int, limit: int, overlap:
     return windows
 
 
-def _sentence_ends(text: str, tokens: Tokens) -> list[int]:
-    """Token positions at which a sentence or line has just ended; the last is the length."""
+def sentence_ends(text: str, tokens: Tokens) -> list[int]:
+    """Token positions at which a sentence or line has just ended, by punctuation; the last is the length."""
     ends = []
     for i in range(1, len(tokens)):
         before, after = tokens.offsets[i - 1], tokens.offsets[i]

@@ -16,7 +16,7 @@ from string import Template
 from typing import Any
 
 from medassay import __version__
-from medassay.models.base import ENTITY_TYPES
+from medassay.spans import ENTITY_TYPES
 
 Record = Mapping[str, Any]
 """One line of the extract file."""

@@ -7,7 +7,7 @@
 """
 
 from medassay.slides.histology import looks_like_histology, why_not_histology
-from medassay.slides.image import Pixels, Slide, open_image
+from medassay.slides.image import Pixels, Slide, open_image, read_image
 from medassay.slides.patches import NoTissue, Patch, Patches, patches
 from medassay.slides.stain import (
     Perturbation,
@@ -36,6 +36,7 @@ __all__ = [
     "normalise",
     "open_image",
     "patches",
+    "read_image",
     "tissue_fraction",
     "tissue_mask",
     "why_not_histology",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from medassay.files import OutputFile
 from medassay.slides.ahead import in_order
 from medassay.slides.image import Pixels, Slide
 
@@ -130,7 +131,7 @@ def write_pyramid(
     levels = list(_levels(slide.dimensions))
     total = sum(-(-wide // TILE) * -(-high // TILE) for _, wide, high in levels)
     count = 0
-    part = path.with_name(path.name + ".part")
+    output = OutputFile(path)
 
     def counted(tiles: Iterable[bytes]) -> Iterable[bytes]:
         nonlocal count
@@ -141,7 +142,7 @@ def write_pyramid(
                 done(count, total)
 
     try:
-        with part.open("wb") as stream:
+        with output.temporary.open("wb") as stream:
             writer = PyramidWriter(stream, slide.known_mpp)
             for scale, wide, high in levels:
 
@@ -152,9 +153,10 @@ def write_pyramid(
                 places = ((x, y) for y in range(0, high, TILE) for x in range(0, wide, TILE))
                 writer.add_level(wide, high, counted(in_order(tile, places, workers)))
             writer.finish()
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        output.commit()
+    except BaseException:
+        output.discard()
+        raise
 
 
 def _levels(dimensions: tuple[int, int]) -> Iterable[tuple[int, int, int]]:

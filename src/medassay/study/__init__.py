@@ -9,6 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from medassay.study.agreement import alpha_interval as alpha_interval
+    from medassay.study.agreement import cohen_kappa as cohen_kappa
+    from medassay.study.agreement import count_f1 as count_f1
+    from medassay.study.agreement import fleiss_kappa as fleiss_kappa
+    from medassay.study.agreement import krippendorff_alpha as krippendorff_alpha
+    from medassay.study.agreement import mean_over_pairs as mean_over_pairs
+    from medassay.study.agreement import rater_correlation as rater_correlation
     from medassay.study.calibration import auc as auc
     from medassay.study.calibration import aurc as aurc
     from medassay.study.calibration import curve as curve
@@ -72,11 +79,13 @@ if TYPE_CHECKING:
     from medassay.study.validation import validate as validate
 
 _PUBLIC = {
+    "agreement": "alpha_interval cohen_kappa count_f1 fleiss_kappa krippendorff_alpha mean_over_pairs "
+    "rater_correlation",
     "calibration": "auc aurc curve deploy_threshold ece reject_threshold reliability",
     "changes": "NotMade change hallucinate kinds reworded",
     "correlation": "COEFFICIENTS kendall pearson spearman",
-    "material": "FORMS Material Original Variant Varied brings_changes make_material originals_of sample vary_cases "
-    "vary_originals",
+    "material": "FORMS Material Original Variant Varied brings_changes make_material originals_of sample "
+    "vary_cases vary_originals",
     "resampling": "Estimate Floats bootstrap_sums interval",
     "score_columns": "ScoreColumns",
     "significance": "Comparison Pair cliffs_delta compare holm",

@@ -16,6 +16,7 @@ from importlib.resources import files
 
 import numpy as np
 
+from medassay.language.lexicon import read_table
 from medassay.language.sections import headings
 from medassay.language.sentences import sentences
 
@@ -48,12 +49,7 @@ class NotMade:
 
 
 def _rows(name: str) -> Iterator[dict[str, str]]:
-    text = (files("medassay.study") / "rules" / name).read_text(encoding="utf-8")
-    lines = [line for line in text.split("\n") if line and not line.startswith("#")]
-    header = lines[0].split("\t")
-    for line in lines[1:]:
-        cells = line.split("\t")
-        yield dict(zip(header, cells + [""] * (len(header) - len(cells))))
+    return read_table(files("medassay.study") / "rules" / name)
 
 
 @lru_cache(maxsize=1)

@@ -1,17 +1,40 @@
-"""The recipes that made the embedded models, and that train the same roles on a user's own annotation.
+"""Recipes that train the roles of a model set on a user's own material.
 
 Everything here needs the extra ``train`` (torch, transformers, onnx); nothing here is imported when a
-metric runs. Each recipe is one file with one public function that takes plain arguments:
+metric runs. `train_role` serves `medassay train ROLE`, `train_kge` the role `kge`.
 
-========  ===================================  =====================================================
-role      function                             what it learns from
-========  ===================================  =====================================================
-base      :func:`medassay.training.base.adapt_base`        plain report text (masked words)
+========  ===============================================  =========================================
+role      recipe                                           what it learns from
+========  ===============================================  =========================================
 ner       :func:`medassay.training.ner.train_ner`          annotated entities
 re        :func:`medassay.training.relations.train_re`     annotated relations and assertions
 align     :func:`medassay.training.align.train_align`      synonyms of concepts
 expert    :func:`medassay.training.expert.train_expert`    report pairs with a 0–5 score
-========  ===================================  =====================================================
+quality   :func:`medassay.training.pair_roles.train_quality`   text pairs with a quality of 0–1
+nli       :func:`medassay.training.pair_roles.train_nli`   labelled premises and hypotheses
+========  ===============================================  =========================================
 
-The ``paper`` preset (:mod:`medassay.training.paper`) repeats HARE's published settings on any encoder.
+`likelihood`, `image` and `kge` have recipes of their own kind (`likelihood.py`, `image.py`, `kge.py`). The
+``paper`` preset (:mod:`medassay.training.paper`) repeats HARE's published settings on any encoder.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from medassay.training.command import train_role as train_role
+    from medassay.training.kge import train_kge as train_kge
+
+__all__ = ["train_kge", "train_role"]
+
+_HOMES = {"train_kge": "kge", "train_role": "command"}
+
+
+def __getattr__(name: str) -> Any:
+    # On first use: importing the room does not load torch.
+    if name in __all__:
+        from importlib import import_module
+
+        return getattr(import_module(f"medassay.training.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'medassay.training' has no attribute '{name}'")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from medassay.errors import InputError
-from medassay.training.bert import Encoder, load_encoder
+from medassay.training.bert import Encoder, load_encoder, load_tokenizer
 from medassay.training.loop import Schedule, fit, padded_ids, pick_device, set_seed
 
 
@@ -42,24 +42,6 @@ def read_concepts(path: Path) -> list[Concept]:
                 concepts.append(Concept(str(row["id"]), tuple(str(n) for n in row["names"])))
             except (json.JSONDecodeError, KeyError, TypeError) as error:
                 raise InputError(f'{path}: line {number}: expected {{"id": …, "names": […]}} ({error!r})') from error
-    return concepts
-
-
-def read_ontology(path: Path, prefix: str) -> list[Concept]:
-    """Concepts of an ontology in the cellxgene-ontology-guide form (JSON, or JSON compressed with zstd).
-
-    Only terms whose id begins with `prefix` ("MONDO") and that are not deprecated are kept.
-    """
-    content = path.read_bytes()
-    if path.suffix == ".zst":
-        import zstandard
-
-        content = zstandard.ZstdDecompressor().stream_reader(content).read()
-    concepts = []
-    for key, term in json.loads(content).items():
-        if key.startswith(prefix) and not term.get("deprecated"):
-            names = dict.fromkeys([term["label"], *term.get("synonyms", [])])
-            concepts.append(Concept(key, tuple(n for n in names if n)))
     return concepts
 
 
@@ -121,12 +103,11 @@ def _contrast(vectors: Tensor, owner: Tensor, sharpness: float) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class AlignPlan:
-    """Weights of the two terms: `keep` holds the base's cosines, `anchor` the base's very vectors."""
+    """Weights of the two terms: `contrast` brings synonyms together, `keep` holds the base's cosines."""
 
     sharpness: float = 20.0
     contrast: float = 1.0
     keep: float = 50.0
-    anchor: float = 0.0
 
 
 AlignBatch = tuple[list[str], list[int], list[str]]
@@ -134,14 +115,9 @@ AlignBatch = tuple[list[str], list[int], list[str]]
 
 
 def align_loss(
-    model: SentenceModel,
-    fixed: SentenceModel,
-    texts: Texts,
-    item: AlignBatch,
-    weights: AlignPlan,
-    fixed_texts: Texts | None = None,
+    model: SentenceModel, fixed: SentenceModel, texts: Texts, item: AlignBatch, weights: AlignPlan
 ) -> Tensor:
-    """Synonyms together, all other cosines as `fixed` sees them (through its own tokenizer, if it has one)."""
+    """Synonyms together, all other cosines as `fixed` sees them."""
     names, owner, other = item
     owners = torch.tensor(owner, device=next(model.parameters()).device)
     ids = padded_ids([texts.ids(n) for n in names], owners.device, model.encoder.pad)
@@ -150,20 +126,11 @@ def align_loss(
     # Cosines and their targets in full precision: bf16 is coarser than the drift that is to be held down.
     with torch.autocast("cuda", enabled=False):
         with torch.no_grad():
-            if fixed_texts is None or fixed_texts is texts:
-                was_terms, was_texts = fixed(*ids), fixed(*more)
-            else:
-                place, pad = owners.device, fixed.encoder.pad
-                was_terms = fixed(*padded_ids([fixed_texts.ids(n) for n in names], place, pad))
-                was_texts = fixed(*padded_ids([fixed_texts.ids(t) for t in other], place, pad))
+            was_terms, was_texts = fixed(*ids), fixed(*more)
         apart = (owners[:, None] != owners[None]).float()
         drift = ((mine @ mine.T - was_terms @ was_terms.T) ** 2 * apart).sum() / apart.sum()
         drift = drift + ((now_texts @ now_texts.T - was_texts @ was_texts.T) ** 2).mean()
-        loss = weights.contrast * _contrast(mine, owners, weights.sharpness) + weights.keep * drift
-        if weights.anchor:
-            moved = 2 - (now_texts * was_texts).sum(-1).mean() - (mine * was_terms).sum(-1).mean()
-            loss = loss + weights.anchor * moved
-        return loss
+        return weights.contrast * _contrast(mine, owners, weights.sharpness) + weights.keep * drift
 
 
 def align_batches(concepts: Sequence[Concept], general: Sequence[str], batch: int, seed: int) -> list[AlignBatch]:
@@ -187,26 +154,19 @@ def train_align(
     base: str | Path,
     plan: Schedule,
     shared: int = 3,
-    teacher: str | Path | None = None,
-    tokenizer_file: Path | None = None,
     weights: AlignPlan | None = None,
-    device: torch.device | None = None,
 ) -> tuple[SentenceModel, Texts]:
-    """Train `base` on synonyms while keeping the cosines of `teacher` (default: `base` as it is).
+    """Train `base` on synonyms while keeping its cosines.
 
     `general` are texts of every other kind (sentences, report lines) on which similarity must not
     move. `plan.batch` names come in pairs of synonyms, with as many general texts.
     """
-    from tokenizers import Tokenizer
-
     set_seed(plan.seed)
-    device = device or pick_device()
-    tokenizer = Tokenizer.from_file(str(tokenizer_file or Path(base) / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    device = pick_device()
+    tokenizer = load_tokenizer(base)
     texts = Texts(tokenizer)
     model = SentenceModel(load_encoder(base, shared)).to(device)
-    fixed = SentenceModel(load_encoder(teacher or base)).to(device).requires_grad_(False).eval()
+    fixed = SentenceModel(load_encoder(base)).to(device).requires_grad_(False).eval()
 
     def batches(epoch: int) -> list[AlignBatch]:
         return align_batches(concepts, general, plan.batch, plan.seed * 101 + epoch)

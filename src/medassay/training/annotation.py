@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 import random
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, TypeVar
 
 from medassay.errors import InputError
-from medassay.models.decoding import ASSERTIONS
+from medassay.spans import ASSERTIONS
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +86,8 @@ def make_segment(
 
 def read_jsonl(path: Path) -> list[Segment]:
     """Segments of our JSONL: one object a line with `id`, `text`, `entities`, `relations`, `doc`, `source`."""
-    segments = []
     with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            where = f"{path}: line {number}"
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise InputError(f"{where}: not JSON ({error.msg}); every line holds one object") from error
-            segments.append(_segment_of(row, where, number))
-    return segments
+        return [_segment_of(row, f"{path}: line {number}", number) for number, row in _objects(lines, path)]
 
 
 def _segment_of(row: dict[str, object], where: str, number: int) -> Segment:
@@ -122,6 +118,39 @@ def _segment_of(row: dict[str, object], where: str, number: int) -> Segment:
     )
 
 
+def read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Rows of a CSV or JSONL file (.gz too) that has `columns`, each after the file and row that an error names.
+
+    The header of a CSV file is its row 1.
+    """
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8", newline="") as lines:
+        if ".jsonl" in path.name:
+            rows: Iterable[tuple[int, Any]] = _objects(lines, path)
+        else:
+            csv.field_size_limit(sys.maxsize)
+            rows = enumerate(csv.DictReader(lines), 2)
+        for number, row in rows:
+            for needed in columns:
+                if needed not in row:
+                    raise InputError(f"{path}: no column '{needed}'; found {', '.join(map(str, row))}")
+            yield f"{path}: row {number}", {name: "" if value is None else str(value) for name, value in row.items()}
+
+
+def _objects(lines: Iterable[str], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects of a file, each with its line's number."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path}: line {number}: not JSON ({error.msg}); every line holds one object") from error
+        if not isinstance(row, dict):
+            raise InputError(f"{path}: line {number}: every line holds one object, not a {type(row).__name__}")
+        yield number, row
+
+
 def folds_by_group(groups: Sequence[str], folds: int, seed: int = 0) -> list[int]:
     """A fold number for every item such that equal groups share a fold and folds are near equal in size.
 
@@ -141,3 +170,22 @@ def folds_by_group(groups: Sequence[str], folds: int, seed: int = 0) -> list[int
         fold_of[name] = fold
         load[fold] += sizes[name]
     return [fold_of[group] for group in groups]
+
+
+def split_tenth(items: Sequence[Item], groups: Sequence[str], seed: int) -> tuple[list[Item], list[Item]]:
+    """Nine tenths to train on and one tenth held out, items of one group on the same side."""
+    if len(set(groups)) < 2:
+        raise InputError("training needs material of at least two documents, references or premises: one is held out")
+    folds = folds_by_group(groups, min(10, len(set(groups))), seed)
+    held = max(folds)
+    return (
+        [item for item, fold in zip(items, folds) if fold != held],
+        [item for item, fold in zip(items, folds) if fold == held],
+    )
+
+
+def set_f1(gold: Sequence[Set[Any]], predicted: Sequence[Set[Any]]) -> dict[str, float]:
+    """Precision, recall and F1 (0–1, higher is better) over all sets together."""
+    hit = sum(len(g & p) for g, p in zip(gold, predicted))
+    claimed, there = sum(map(len, predicted)), sum(map(len, gold))
+    return {"precision": hit / max(1, claimed), "recall": hit / max(1, there), "f1": 2 * hit / max(1, claimed + there)}

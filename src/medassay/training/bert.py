@@ -112,7 +112,7 @@ class SplitEncoder(nn.Module):
     A `frozen` trunk runs as it will at run time, without dropout and without gradient.
     """
 
-    def __init__(self, config: dict[str, Any], shared: int, frozen: bool = True) -> None:
+    def __init__(self, config: dict[str, Any], shared: int) -> None:
         super().__init__()
         self.config = config
         self.size: int = config["hidden_size"]
@@ -122,7 +122,7 @@ class SplitEncoder(nn.Module):
         layers = [Layer(config) for _ in range(config["num_hidden_layers"])]
         self.trunk = Trunk(Embeddings(config), layers[:cut])
         self.upper = Layers(layers[cut:])
-        self.frozen = frozen and shared >= 0
+        self.frozen = shared >= 0
         if self.frozen:
             self.trunk.requires_grad_(False)
 
@@ -191,11 +191,10 @@ def _our_name(name: str, shared: int) -> str | None:
     return None
 
 
-def load_encoder(base: str | Path, shared: int = -1, frozen: bool = True) -> Encoder:
+def load_encoder(base: str | Path, shared: int = -1) -> Encoder:
     """The encoder in folder `base` (config.json + model.safetensors), or of hub name `base`.
 
-    A BERT is split after `shared` layers, which are frozen with the embeddings unless `frozen` is off;
-    −1 trains everything.
+    A BERT is split after `shared` layers, which are frozen with the embeddings; −1 trains everything.
     """
     folder = Path(base)
     if not folder.is_dir():
@@ -211,7 +210,7 @@ def load_encoder(base: str | Path, shared: int = -1, frozen: bool = True) -> Enc
         return _library_encoder(str(folder))
     from safetensors.torch import load_file
 
-    encoder = SplitEncoder(config, shared, frozen)
+    encoder = SplitEncoder(config, shared)
     state = {}
     for name, tensor in load_file(folder / "model.safetensors").items():
         ours = _our_name(name, shared)
@@ -230,23 +229,11 @@ def _library_encoder(name: str) -> LibraryEncoder:
     return LibraryEncoder(model, sides=getattr(model.config, "type_vocab_size", 0) > 1)
 
 
-def save_encoder(encoder: SplitEncoder, folder: Path, half: bool = True) -> None:
-    """Write `encoder` as a BERT checkpoint (config.json, model.safetensors), fp16 by default."""
-    from safetensors.torch import save_file
+def load_tokenizer(base: str | Path) -> Any:
+    """The tokenizer in folder `base`, which neither cuts nor pads."""
+    from tokenizers import Tokenizer
 
-    folder.mkdir(parents=True, exist_ok=True)
-    theirs = {ours: name for name, ours in _NAMES.items()}
-    embeddings = {ours: name for name, ours in _EMBEDDINGS.items()}
-    cut = max(encoder.shared, 0)
-    state = {}
-    for name, tensor in encoder.state_dict().items():
-        parts = name.split(".")
-        if parts[1] == "embeddings":
-            full = f"embeddings.{embeddings[parts[2]]}.{parts[3]}"
-        else:
-            number = int(parts[3]) if parts[0] == "trunk" else int(parts[2]) + cut
-            full = f"encoder.layer.{number}.{theirs[parts[-2]]}.{parts[-1]}"
-        kept = tensor.detach().cpu()
-        state[full] = (kept.half() if half else kept.float()).contiguous()
-    save_file(state, folder / "model.safetensors")
-    (folder / "config.json").write_text(json.dumps(encoder.config, indent=1) + "\n", encoding="utf-8")
+    tokenizer = Tokenizer.from_file(str(Path(base) / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer

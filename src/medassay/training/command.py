@@ -7,7 +7,6 @@ read by `models.load(role, folder)`.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,16 +15,25 @@ from typing import Any
 import numpy as np
 
 from medassay.errors import InputError, ModelError, UnknownName, nearest
-from medassay.models.decoding import ASSERTIONS, ENTITY_TYPES, HARE_TYPES, RELATION_TYPES, bio_labels
+from medassay.models.decoding import bio_labels
+from medassay.spans import ASSERTIONS, ENTITY_TYPES, HARE_TYPES, RELATION_TYPES
 from medassay.training.align import Concept, read_concepts, retrieval_accuracy, train_align
-from medassay.training.annotation import Segment, folds_by_group
+from medassay.training.annotation import Segment, set_f1, split_tenth
 from medassay.training.bert import SplitEncoder
 from medassay.training.data import read_annotation
-from medassay.training.expert import BINS, VERDICTS, ScoredPair, predict_expert, read_pairs, train_expert
-from medassay.training.figures import expert_figures, set_f1
+from medassay.training.expert import (
+    BINS,
+    VERDICTS,
+    ScoredPair,
+    expert_figures,
+    predict_expert,
+    read_pairs,
+    scored_item,
+    train_expert,
+)
 from medassay.training.loop import Schedule
 from medassay.training.ner import char_spans, evaluate_ner, gold_spans, span_f1, train_ner, words_of
-from medassay.training.paper import split_tenth, train_ner_paper, train_re_paper
+from medassay.training.paper import train_ner_paper, train_re_paper
 from medassay.training.relations import mark, predict_relations, train_re
 
 TRAINED = ("ner", "re", "align", "expert", "quality", "nli", "likelihood", "image")
@@ -96,23 +104,10 @@ def _encoder(model: Any) -> SplitEncoder:
     return model.encoder
 
 
-def write_set(out: Path, base: str, role: str, settings: dict[str, Any], figures: dict[str, float]) -> None:
-    """Tokenizer, manifest and the held-out figures of a trained role."""
-    from medassay.training.export import write_manifest, write_tokenizer
-
-    write_tokenizer(Path(base) / "tokenizer.json", out)
-    trunk = {"graph": "trunk.onnx", "max_tokens": 512}
-    shared = {"trunk": "trunk.onnx", "max_tokens": 512}
-    origin = {"licence": "as the base and the annotation", "source": f"trained from {Path(base).name}"}
-    write_manifest(out, f"trained-{role}", {"trunk": trunk, role: {**shared, **settings}}, origin)
-    record = {"role": role, "held_out": figures}
-    (out / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-
-
 def _ner(segments: Sequence[Segment], base: str, out: Path, plan: Schedule) -> dict[str, float]:
-    from medassay.training.export import export_ner, export_trunk
+    from medassay.training.export import export_ner, export_trunk, write_set
 
-    train, test = split_tenth(segments, plan.seed)
+    train, test = split_tenth(segments, [s.doc for s in segments], plan.seed)
     model, tokenizer = train_ner(train, base, plan, shared=SHARED)
     found = [
         char_spans(words_of(tokenizer, s.text), spans) for s, spans in zip(test, evaluate_ner(model, tokenizer, test))
@@ -128,9 +123,9 @@ def _ner(segments: Sequence[Segment], base: str, out: Path, plan: Schedule) -> d
 
 
 def _re(segments: Sequence[Segment], base: str, out: Path, plan: Schedule) -> dict[str, float]:
-    from medassay.training.export import export_relations, export_trunk
+    from medassay.training.export import export_relations, export_trunk, write_set
 
-    train, test = split_tenth(segments, plan.seed)
+    train, test = split_tenth(segments, [s.doc for s in segments], plan.seed)
     model, tokenizer = train_re(train, base, plan, shared=SHARED, noise=0.2)
     items = [m for s in test if (m := mark(words_of(tokenizer, s.text), s.entities, s.relations)) is not None]
     gold, found, right, asked = [], [], 0, 0
@@ -154,21 +149,16 @@ def _re(segments: Sequence[Segment], base: str, out: Path, plan: Schedule) -> di
 
 
 def _expert(pairs: Sequence[ScoredPair], base: str, out: Path, plan: Schedule) -> dict[str, float]:
-    from medassay.training.export import export_expert, export_trunk
+    from medassay.training.export import export_pairs, export_trunk, write_set
 
-    folds = folds_by_group([p.reference for p in pairs], 10, plan.seed)
-    if max(folds) == 0:
-        raise InputError("training needs pairs of at least two references: one part is held out")
-    held = max(folds)
-    train = [p for p, f in zip(pairs, folds) if f != held]
-    test = [p for p, f in zip(pairs, folds) if f == held]
-    model, tokenizer = train_expert(train, base, plan, shared=SHARED)
-    bins = predict_expert(model, [tokenizer.pair(p) for p in test])
+    train, test = split_tenth(pairs, [p.reference for p in pairs], plan.seed)
+    model, texts = train_expert(train, base, plan, shared=SHARED)
+    bins = predict_expert(model, [scored_item(p, texts) for p in test])
     said, truth = bins @ BINS, np.array([p.score for p in test])
     spread = np.maximum(0.3, np.sqrt(np.maximum(0.0, bins @ BINS**2 - said**2)))
     figures = expert_figures(truth, said)
     export_trunk(_encoder(model), out)
-    export_expert(model, out)
+    export_pairs(model, out / "expert.onnx")
     settings = {
         "graph": "expert.onnx",
         "bins": [float(b) for b in BINS],
@@ -194,7 +184,7 @@ def conformal(residuals: Any, spread: Any, coverage: float = 0.9) -> float:
 def _align(
     concepts: Sequence[Concept], general: Sequence[str], base: str, out: Path, plan: Schedule
 ) -> dict[str, float]:
-    from medassay.training.export import export_embedding, export_trunk
+    from medassay.training.export import export_embedding, export_trunk, write_set
 
     several = [c for c in concepts if len(c.names) > 1]
     if len(several) < 20:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from medassay.errors import InputError, MissingExtra
-from medassay.models.decoding import ENTITY_TYPES
+from medassay.spans import ENTITY_TYPES
 from medassay.training.annotation import Entity, Segment, make_segment, read_jsonl
 
 _TYPE_WORDS = {name: name for name in ENTITY_TYPES} | {

@@ -7,7 +7,6 @@ files' layout is described in `medassay/models/embedded/FORMAT.md`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -21,9 +20,9 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 from torch import Tensor, nn
 
+from medassay.models.graphs import write_manifest, write_record
 from medassay.training.bert import SplitEncoder
 from medassay.training.cross import PairModel
-from medassay.training.expert import ExpertModel
 from medassay.training.ner import EntityModel
 from medassay.training.relations import RelationModel
 from medassay.training.seq2seq import LikelihoodModel
@@ -63,23 +62,13 @@ class _Embedding(nn.Module):
         return mean / mean.norm(dim=-1, keepdim=True).clamp(min=1e-9)
 
 
-class _Expert(nn.Module):
-    def __init__(self, model: ExpertModel) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, hidden: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        return self.model.judge(self.model.encoder.upper(hidden, mask), mask)
-
-
 class _Pairs(nn.Module):
     def __init__(self, model: PairModel) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, hidden: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
-        heads, flaws = self.model.judge(self.model.encoder.upper(hidden, mask), mask, list(self.model.heads))
-        return (*heads.values(), *(() if flaws is None else (flaws,)))
+        return tuple(self.model.judge(self.model.encoder.upper(hidden, mask), mask).values())
 
 
 def quantise(weights: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
@@ -206,23 +195,15 @@ def export_embedding(encoder: SplitEncoder, path: Path) -> None:
     _graph(_Embedding(encoder), _example(encoder.size), names, {"embedding": {0: "rows"}}, path)
 
 
-def export_expert(model: ExpertModel, folder: Path) -> None:
-    """expert.onnx: hidden, mask → bins [rows, 11], verdict [rows, 3], both before softmax."""
-    names = {"hidden": _TOKENS, "mask": _TOKENS}
-    outputs = {"bins": {0: "rows"}, "verdict": {0: "rows"}}
-    _graph(_Expert(model), _example(model.encoder.size), names, outputs, folder / "expert.onnx")
+def export_pairs(model: PairModel, path: Path) -> list[str]:
+    """A cross-encoder: hidden, mask → each head's numbers [rows, size], before softmax or sigmoid.
 
-
-def export_pairs(model: PairModel, folder: Path) -> list[str]:
-    """pairs.onnx: hidden (of the embedding layer), mask → each head's numbers [rows, size], flaws [rows, length].
-
-    Returns the names of the outputs in their order, which the manifest states.
+    Returns:
+        The names of the outputs in their order, which the manifest states.
     """
     names = {"hidden": _TOKENS, "mask": _TOKENS}
     outputs: dict[str, dict[int, str]] = {name: {0: "rows"} for name in model.heads}
-    if model.flaw is not None:
-        outputs["flaws"] = _TOKENS
-    _graph(_Pairs(model), _example(model.encoder.size), names, outputs, folder / "pairs.onnx")
+    _graph(_Pairs(model), _example(model.encoder.size), names, outputs, path)
     return list(outputs)
 
 
@@ -262,14 +243,11 @@ def write_tokenizer(source: Path, folder: Path) -> None:
     (folder / "tokenizer.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
-def write_manifest(folder: Path, name: str, roles: Mapping[str, Any], origin: Mapping[str, str]) -> None:
-    """manifest.json: what each file is (hash, bytes, licence, source) and what each role needs."""
-    files = []
-    for path in sorted([*folder.glob("*.onnx"), *folder.glob("*.tsv"), *folder.glob("tokenizer.json")]):
-        content = path.read_bytes()
-        files.append(
-            {"name": path.name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), **origin}
-        )
-    manifest = {"schema": 1, "set": name, "files": files, "roles": dict(roles)}
-    text = json.dumps(manifest, indent=1, ensure_ascii=False)
-    (folder / "manifest.json").write_text(text + "\n", encoding="utf-8")
+def write_set(out: Path, base: str, role: str, settings: dict[str, Any], figures: dict[str, float]) -> None:
+    """Tokenizer, manifest and the held-out figures of a trained role."""
+    write_tokenizer(Path(base) / "tokenizer.json", out)
+    trunk = {"graph": "trunk.onnx", "max_tokens": 512}
+    shared = {"trunk": "trunk.onnx", "max_tokens": 512}
+    origin = {"licence": "as the base and the annotation", "source": f"trained from {Path(base).name}"}
+    write_manifest(out, f"trained-{role}", {"trunk": trunk, role: {**shared, **settings}}, origin)
+    write_record(out, role, figures)

@@ -9,7 +9,7 @@ deviations over the image of five stages: colour and texture from the lower, sha
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from medassay.models.activations import unit_rows
+from medassay.models.image import as_square, resize
+from medassay.slides.image import read_image
 from medassay.training.histology import WEIGHTS, Sample
 from medassay.training.tower import Tower
 
 Floats = NDArray[np.float32]
-Embed = Callable[[Sequence[str]], Floats]
 
 SIDE = 224
 SIZE = 256
@@ -74,30 +76,20 @@ class Maps:
 
     def images(self, features: Floats) -> Floats:
         """Unit vectors of images."""
-        return unit(np.asarray((features - self.centre) * self.scale @ self.head, np.float32))
+        return unit_rows(np.asarray((features - self.centre) * self.scale @ self.head, np.float32))
 
     def texts(self, embeddings: Floats) -> Floats:
         """Unit vectors of texts."""
-        return unit(np.asarray((embeddings - self.text_mean) @ self.text_map, np.float32))
-
-
-def unit(rows: Floats) -> Floats:
-    """Rows at length 1."""
-    made: Floats = rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-12)
-    return made
+        return unit_rows(np.asarray((embeddings - self.text_mean) @ self.text_map, np.float32))
 
 
 def read_pixels(file: Path) -> NDArray[np.uint8]:
     """An image as the tower sees it."""
-    from medassay.models.image import pixels_of, squeezed
-
-    return np.asarray(squeezed(pixels_of(file), SIDE), np.uint8)
+    return as_square(read_image(file), SIDE)
 
 
 def jittered(pixels: NDArray[np.uint8], random: np.random.Generator) -> NDArray[np.uint8]:
     """Another look at the same tissue: stains stronger or weaker, a part of the field, turned and mirrored."""
-    from medassay.slides.image import resize
-
     density = -np.log((pixels.astype(np.float32) + 1) / 256)
     density = density * random.uniform(0.75, 1.3) * random.uniform(0.85, 1.18, 3) + random.uniform(-0.03, 0.03)
     made = np.clip(np.exp(-density) * 256 - 1, 0, 255).astype(np.uint8)
@@ -137,7 +129,7 @@ def fit(seen: Floats, samples: Sequence[Sample], vectors: Mapping[str, Floats], 
     _, values, axes = np.linalg.svd(stacked - mean, full_matrices=False)
     variance = values**2 / len(texts)
     text_map = (axes.T / (variance + FLOOR * variance.mean()) ** WHITENING)[:, :SIZE].astype(np.float32)
-    mapped = dict(zip(texts, unit((stacked - mean) @ text_map)))
+    mapped = dict(zip(texts, unit_rows((stacked - mean) @ text_map)))
     share = np.array([SHARES[s.source] if s.texts else 0.0 for s in samples], np.float32)
     wanted = np.stack([_shown(sample, mapped, text_map.shape[1]) for sample in samples])
     wanted -= np.average(wanted, axis=0, weights=share)
@@ -151,7 +143,7 @@ def fit(seen: Floats, samples: Sequence[Sample], vectors: Mapping[str, Floats], 
         outer += (rows * share[:, None]).T @ wanted
     inner[np.diag_indices_from(inner)] += ridge * np.trace(inner) / len(samples)
     head = np.linalg.solve(inner, outer).astype(np.float32)
-    found = unit((seen[0] - centre) * scale @ head)
+    found = unit_rows((seen[0] - centre) * scale @ head)
     bank_mean = np.average(found, axis=0, weights=share)
     spread = ((found - bank_mean) * share[:, None]).T @ (found - bank_mean) / share.sum()
     values, axes = np.linalg.eigh(spread)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from medassay.models.graphs import HOME, ModelSet
+from medassay.models.graphs import HOME, ModelSet, write_manifest, write_record
 from medassay.models.image import encoder_mark
 from medassay.models.roles import EmbeddedEncoder
-from medassay.training.export import export_image, export_image_text, write_manifest
+from medassay.training.export import export_image, export_image_text
 from medassay.training.histology import Sample, read_samples, words
 from medassay.training.image import (
     SIDE,
@@ -52,8 +51,7 @@ def train_image(data: Path, base: Path, out: Path, seed: int = 0) -> dict[str, f
     settings["encoder"] = encoder_mark(models)
     origin = {"licence": "Apache-2.0", "source": f"EfficientNet-Lite0 ({base.name}) and the images in {data.name}"}
     write_manifest(out, "trained-image", {"image": settings}, origin)
-    record = {"role": "image", "held_out": figures}
-    (out / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_record(out, "image", figures)
     return figures
 
 

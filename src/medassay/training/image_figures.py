@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from medassay.metrics.grounding import win_line_up
 from medassay.training.annotation import folds_by_group
 from medassay.training.histology import Sample, words
-from medassay.training.image import Floats, Maps, fit, unit
+from medassay.training.image import Floats, Maps, fit
 
 NEGATIVES = 25
 """Other captions each image is held against."""
@@ -164,44 +164,3 @@ def _zero_shot(
             swaps.append(np.mean(rows[:, classes.index(one)] > rows[:, classes.index(other)]))
     figures = {name: float(np.mean(accuracies)), f"{name}_worst_phrasing": float(np.min(accuracies))}
     return figures | ({"hard_swap": float(np.mean(swaps))} if swaps else {})
-
-
-def coverage_curve(
-    seen: Floats, samples: Sequence[Sample], vectors: Mapping[str, Floats], edges: Sequence[float], seed: int = 0
-) -> list[tuple[float, int, float]]:
-    """(lower edge, phrases, AUC) of held-out phrases by their cosine with the nearest phrase learnt from."""
-    folds = np.array(folds_by_group([s.group for s in samples], 5, seed))
-    right: list[tuple[float, float]] = []
-    wrong: list[tuple[float, float]] = []
-    random = np.random.default_rng(3)
-    for fold in range(5):
-        learnt, held = np.flatnonzero(folds != fold).tolist(), np.flatnonzero(folds == fold).tolist()
-        held = [i for i in held if samples[i].source == "pathvqa" and samples[i].phrases]
-        maps = fit(seen[:, learnt], [samples[i] for i in learnt], vectors)
-        known = unit(np.stack([vectors[p] for p in sorted({p for i in learnt for p in samples[i].phrases})]))
-        images = maps.images(seen[0, held])
-        for row, i in enumerate(held):
-            for phrase in samples[i].phrases:
-                near = float((known @ unit(vectors[phrase][None])[0]).max())
-                standing = _standing(maps, maps.texts(vectors[phrase][None]), images)[0]
-                right.append((near, float(standing[row])))
-                drawn = random.permutation(len(held)).tolist()
-                others = [r for r in drawn if phrase not in samples[held[r]].phrases][:8]
-                wrong += [(near, float(standing[r])) for r in others]
-    hit, miss = np.array(right), np.array(wrong)
-    curve = []
-    for low, high in zip(edges, [*edges[1:], 2.0]):
-        some = hit[(hit[:, 0] >= low) & (hit[:, 0] < high), 1]
-        rest = miss[(miss[:, 0] >= low) & (miss[:, 0] < high), 1]
-        if len(some):
-            curve.append((low, len(some), auc(some, rest)))
-    return curve
-
-
-def colour_features(pixels: Sequence[NDArray[np.uint8]]) -> Floats:
-    """A control that sees colours alone: a histogram of 4 × 4 × 4 colours, square-rooted, of each image."""
-    rows = []
-    for one in pixels:
-        bins = (one.reshape(-1, 3) // 64).astype(np.int64) @ np.array([16, 4, 1])
-        rows.append(np.sqrt(np.bincount(bins, minlength=64) / len(bins)))
-    return np.asarray(np.stack(rows), np.float32)

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from medassay.errors import InputError
+from medassay.models.activations import unit_rows
 from medassay.models.base import Matrix
 from medassay.models.kge import quantise, write_kge
 from medassay.training.loop import pick_device, set_seed
@@ -32,8 +33,8 @@ Kind = Literal["transe", "rotate", "complex"]
 class Recipe:
     """How vectors are made.
 
-    size: numbers a concept. names: start from the concepts' names instead of random numbers. margin (γ) and
-    temperature (α) as in Sun et al., equation 5. negatives: drawn concepts a batch, shared by its triples. held:
+    size: numbers per concept. names: start from the concepts' names instead of random numbers. margin (γ) and
+    temperature (α) as in Sun et al., equation 5. negatives: drawn concepts per batch, shared by its triples. held:
     share of the `is_a` triples that is kept out and measured.
     """
 
@@ -211,13 +212,8 @@ def project(vectors: Matrix, size: int) -> Matrix:
     centred = vectors - vectors.mean(axis=0)
     _, axes = np.linalg.eigh(centred.T.astype(np.float64) @ centred)
     kept: Matrix = (centred @ axes[:, ::-1][:, :size]).astype(np.float32)
-    return unit_rows(kept)
-
-
-def unit_rows(vectors: Matrix) -> Matrix:
-    """Rows at length 1."""
-    rows: Matrix = (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)).astype(np.float32)
-    return rows
+    unit: Matrix = unit_rows(kept)
+    return unit
 
 
 def make_vectors(graph: Graph, recipe: Recipe, named: Matrix | None = None) -> tuple[Matrix, dict[str, float]]:

@@ -1,4 +1,4 @@
-"""The recipe of the `likelihood` role: copying, denoising, paraphrase and note writing, with wrong facts as foes.
+"""The recipe of the `likelihood` role: copying, denoising and writing, with wrong facts to be doubted.
 
 Pairs that belong together are learned by cross-entropy, changed pieces of damaged targets unlearned (Welleck et al.,
 "Neural Text Generation with Unlikelihood Training", 2020), ranked pairs held apart by a soft margin (as Liu et al.,

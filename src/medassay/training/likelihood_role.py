@@ -6,9 +6,6 @@ Every target is also learned from its own noised self. A tenth of the sources is
 
 from __future__ import annotations
 
-import csv
-import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from medassay.errors import InputError, ModelError
-from medassay.training.annotation import folds_by_group
-from medassay.training.bert import SplitEncoder, load_encoder
+from medassay.training.annotation import folds_by_group, read_rows
+from medassay.training.bert import SplitEncoder, load_encoder, load_tokenizer
 from medassay.training.likelihood import mean_logs, train_likelihood
 from medassay.training.likelihood_tasks import LONGEST, Damaged, Marks, Material, Pieces, batches
 from medassay.training.loop import Schedule
@@ -40,19 +37,13 @@ class TextPair:
 
 
 def read_text_pairs(path: Path) -> list[TextPair]:
-    """Pairs of a CSV or JSONL file with `source`, `target` and, where known, `wrong`."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".jsonl":
-        rows: list[dict[str, str]] = [json.loads(line) for line in text.splitlines() if line.strip()]
-    else:
-        csv.field_size_limit(sys.maxsize)
-        rows = list(csv.DictReader(text.splitlines(keepends=True)))
+    """Pairs of a file with columns `source`, `target` and, where known, `wrong`."""
     pairs = []
-    for number, row in enumerate(rows, 1):
+    for where, row in read_rows(path, ("source", "target")):
         for needed in ("source", "target"):
-            if not (row.get(needed) or "").strip():
-                raise InputError(f"{path}: row {number}: no '{needed}'; every row needs source and target")
-        pairs.append(TextPair(row["source"], row["target"], row.get("wrong") or ""))
+            if not row[needed].strip():
+                raise InputError(f"{where}: no '{needed}'; every row needs source and target")
+        pairs.append(TextPair(row["source"], row["target"], row.get("wrong", "")))
     if len({pair.source for pair in pairs}) < _LEAST:
         raise InputError(f"{path}: {len(pairs)} rows; training needs at least {_LEAST} different sources")
     return pairs
@@ -108,16 +99,11 @@ def train_likelihood_role(
     data: Path, base: str, out: Path, plan: Schedule, shared: int, passes: int
 ) -> dict[str, float]:
     """Train `passes` times over `data` from `base`, write the model set to `out`, return its held-out figures."""
-    from tokenizers import Tokenizer
-
-    from medassay.training.command import write_set
-    from medassay.training.export import export_likelihood, export_trunk
+    from medassay.training.export import export_likelihood, export_trunk, write_set
 
     pairs = read_text_pairs(data)
     folds = folds_by_group([p.source for p in pairs], 10, plan.seed)
-    tokenizer = Tokenizer.from_file(str(Path(base) / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = load_tokenizer(base)
     marks = marks_of(tokenizer)
     encoder = load_encoder(base, shared)
     if not isinstance(encoder, SplitEncoder):

@@ -64,14 +64,6 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Sibling:
-    """One text in faithful wordings, and wordings that carry a clinical error (as written by people)."""
-
-    faithful: tuple[Pieces, ...]
-    wrong: tuple[Pieces, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Damaged:
     """A text with rule-made errors (kind, text), and other faithful wordings of it where there are any."""
 
@@ -81,23 +73,12 @@ class Damaged:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A dialogue, its note and candidate notes with factual precision and recall."""
-
-    source: Pieces
-    note: Pieces
-    candidates: tuple[tuple[Pieces, float, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Material:
     """All that is learned from, in pieces without frame."""
 
     documents: list[Pieces] = field(default_factory=list)
-    siblings: list[Sibling] = field(default_factory=list)
     damaged: list[Damaged] = field(default_factory=list)
     notes: list[tuple[Pieces, Pieces]] = field(default_factory=list)
-    judged: list[Judged] = field(default_factory=list)
     marks: Marks = BERT
 
 
@@ -161,29 +142,6 @@ def denoising(material: Material, rng: random.Random) -> Group:
     return Group((Pair(source, target),))
 
 
-def paraphrasing(material: Material, rng: random.Random) -> Group:
-    """One wording from another; above a wording with an error, and above one given an error or another text."""
-    one = rng.choice(material.siblings)
-    source, target = rng.sample(one.faithful, 2)
-    if rng.random() < 0.4:
-        return Group((Pair(hidden(source, 0.1, material.marks, rng), target),))
-    pairs = [Pair(source, target)]
-    ranks: list[tuple[int, int, bool]] = []
-    if one.wrong:
-        wrong = rng.choice(one.wrong)
-        pairs += [Pair(source, wrong, 0.0), Pair(wrong, target, 0.0)]
-        ranks += [(0, 1, False), (0, 2, False)]
-    if rng.random() < 0.3:
-        other = rng.choice(material.siblings).faithful[0]
-        pairs += [Pair(source, other, 0.0), Pair(other, target, 0.0)]
-        n = len(pairs)
-        ranks += [(0, n - 2, False), (0, n - 1, False)]
-    if rng.random() < 0.3:
-        pairs.append(Pair(source, source, 0.3))
-        ranks.append((len(pairs) - 1, 0, False))
-    return Group(tuple(pairs), tuple(ranks))
-
-
 def correcting(material: Material, rng: random.Random) -> Group:
     """A text and its damaged self, each from the other and from itself: what differs is unlearned.
 
@@ -216,29 +174,10 @@ def writing(material: Material, rng: random.Random) -> Group:
     return Group(tuple(pairs), tuple(ranks))
 
 
-def judging(material: Material, rng: random.Random) -> Group:
-    """Candidate notes in the order of their facts: precision given dialogue or note, recall of the note."""
-    one = rng.choice(material.judged)
-    source = one.source if rng.random() < 0.5 else one.note
-    pairs = [Pair(source, text, float(p == 1.0)) for text, p, _ in one.candidates]
-    pairs += [Pair(text, one.note, 0.3) for text, _, _ in one.candidates]
-    n = len(one.candidates)
-    ranks = []
-    for i, (_, p, r) in enumerate(one.candidates):
-        for j, (_, q, s) in enumerate(one.candidates):
-            if p >= q + 0.15:
-                ranks.append((i, j, False))
-            if r >= s + 0.15:
-                ranks.append((n + i, n + j, False))
-    return Group(tuple(pairs), tuple(ranks))
-
-
 TASKS: tuple[tuple[Callable[[Material, random.Random], Group], str, float], ...] = (
     (denoising, "documents", 0.46),
-    (paraphrasing, "siblings", 0.16),
     (correcting, "damaged", 0.24),
     (writing, "notes", 0.09),
-    (judging, "judged", 0.05),
 )
 
 
@@ -247,7 +186,7 @@ Table = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """One batch as arrays, a row a pair: windows of the sources (0 is padding), places of each source's pieces
+    """One batch as arrays, one row per pair: windows of the sources (0 is padding), places of each source's pieces
     in them (−1 is padding), pieces given and wanted, which of the wanted are wrong, weights and ranks.
     """
 

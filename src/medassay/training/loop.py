@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -21,8 +20,6 @@ class Schedule:
     """How long and how fast: `rate` for encoder layers, `head_rate` for what starts from random numbers.
 
     `average` is the decay of the running mean of weights that is kept in the end (0 keeps the last).
-    `seconds` above 0 is a time limit: the rate then falls with the time spent where that runs ahead of the
-    steps, and training ends in time (such a run does not repeat bit by bit).
     """
 
     epochs: int = 8
@@ -34,7 +31,6 @@ class Schedule:
     clip: float = 1.0
     average: float = 0.0
     seed: int = 0
-    seconds: float = 0.0
 
 
 def set_seed(seed: int) -> None:
@@ -83,18 +79,14 @@ def fit(
     bases = [group["lr"] for group in optimiser.param_groups]
     mean = [w.detach().clone() for w in trained] if plan.average else []
     step, losses, total = 0, [], 0
-    started = time.monotonic()
     for epoch in range(plan.epochs):
         model.train()
         items = batches(epoch)
         total = total or max(1, len(items) * plan.epochs)
         summed = torch.zeros((), device=trained[0].device)
         for item in items:
-            spent = (time.monotonic() - started) / plan.seconds if plan.seconds else 0.0
-            if spent >= 1.0:
-                break
             warm = max(1.0, plan.warmup * total)
-            left = 1.0 - max(step / total, spent)
+            left = 1.0 - step / total
             factor = min((step + 1) / warm, left / (1.0 - warm / total) if total > warm else 1.0)
             for group, base in zip(optimiser.param_groups, bases):
                 group["lr"] = base * factor

@@ -1,4 +1,4 @@
-"""Entities: a token classifier over BIO labels, trained on annotated segments and on a teacher's labels.
+"""Entities: a token classifier over BIO labels, trained on annotated segments.
 
 A word is scored at its first piece; `medassay.models.decoding` turns word scores into spans, here for
 the held-out figures and at run time alike.
@@ -18,27 +18,25 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from medassay.models.decoding import ENTITY_TYPES, WordSpan, bio_labels, decode_spans
-from medassay.training.annotation import Segment
-from medassay.training.bert import Encoder, load_encoder
+from medassay.models.decoding import WordSpan, bio_labels, decode_spans
+from medassay.spans import ENTITY_TYPES
+from medassay.training.annotation import Segment, set_f1
+from medassay.training.bert import Encoder, load_encoder, load_tokenizer
 from medassay.training.loop import Schedule, buckets, fit, padded_ids, pick_device, set_seed
-
-IGNORED = -100
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
     """A tokenised text: piece ids with the frame tokens, and its words.
 
-    `first` is the piece index of each word's first piece, `spans` its characters. `labels` (gold) or
-    `soft` (a teacher's probabilities [words, labels]) say what to learn; `weight` scales the loss.
+    `first` is the piece index of each word's first piece, `spans` its characters, `labels` what to learn;
+    `weight` scales the loss.
     """
 
     ids: list[int]
     first: list[int]
     spans: list[tuple[int, int]]
     labels: list[int] | None = None
-    soft: NDArray[np.float16] | None = None
     weight: float = 1.0
 
 
@@ -104,45 +102,28 @@ def _joined(a: Words, b: Words) -> Words:
         [*a.first, *(i + shift for i in b.first)],
         [*a.spans, *b.spans],
         [*a.labels, *b.labels],
-        None,
         (a.weight + b.weight) / 2,
     )
 
 
-def entity_loss(model: EntityModel, items: Sequence[Words], soft_weight: float) -> Tensor:
-    """Cross-entropy over words, against the gold label or the teacher's distribution."""
+def entity_loss(model: EntityModel, items: Sequence[Words]) -> Tensor:
+    """Cross-entropy over words."""
     device = model.head.weight.device
     ids, mask = padded_ids([w.ids for w in items], device, model.encoder.pad)
     logits = model(ids, mask).float()
     width = logits.shape[1]
     rows = np.concatenate([np.asarray(w.first) + i * width for i, w in enumerate(items)])
     chosen = logits.reshape(-1, logits.shape[2])[torch.from_numpy(rows).to(device)]
-    count = logits.shape[2]
-    targets, weights = [], []
-    for w in items:
-        if w.soft is not None:
-            targets.append(w.soft.astype(np.float32))
-            weights.append(np.full(len(w.first), soft_weight * w.weight, np.float32))
-        else:
-            targets.append(np.eye(count, dtype=np.float32)[w.labels])
-            weights.append(np.full(len(w.first), w.weight, np.float32))
-    target = torch.from_numpy(np.concatenate(targets)).to(device)
-    weight = torch.from_numpy(np.concatenate(weights)).to(device)
-    losses = -(target * F.log_softmax(chosen, -1)).sum(-1)
+    gold = torch.tensor([label for w in items for label in w.labels or ()], device=device)
+    weight = torch.tensor([w.weight for w in items for _ in w.first], device=device)
+    losses = F.cross_entropy(chosen, gold, reduction="none")
     return (losses * weight).sum() / weight.sum()
 
 
-def entity_batches(
-    gold: Sequence[Words],
-    taught: Sequence[Words],
-    batch: int,
-    seed: int,
-    join: float = 0.3,
-    gold_repeat: int = 1,
-) -> list[list[Words]]:
-    """One epoch: gold texts, some joined two by two, and taught texts, in batches of like length."""
+def entity_batches(gold: Sequence[Words], batch: int, seed: int, join: float = 0.3) -> list[list[Words]]:
+    """One epoch: texts, some joined two by two, in batches of like length."""
     shuffler = random.Random(seed)
-    items = list(gold) * gold_repeat
+    items = list(gold)
     shuffler.shuffle(items)
     joined: list[Words] = []
     while items:
@@ -150,25 +131,7 @@ def entity_batches(
         if items and shuffler.random() < join and len(a.ids) + len(items[-1].ids) < 500:
             a = _joined(a, items.pop())
         joined.append(a)
-    joined += taught
     return [[joined[i] for i in group] for group in buckets([len(w.ids) for w in joined], batch, seed)]
-
-
-def fit_entities(
-    model: EntityModel,
-    gold: Sequence[Words],
-    plan: Schedule,
-    taught: Sequence[Words] = (),
-    join: float = 0.3,
-    soft_weight: float = 1.0,
-    gold_repeat: int = 1,
-) -> list[float]:
-    """Train on gold words and, where given, on words `taught` by other models."""
-
-    def batches(epoch: int) -> list[list[Words]]:
-        return entity_batches(gold, taught, plan.batch, plan.seed * 1009 + epoch, join, gold_repeat)
-
-    return fit(model, batches, lambda items: entity_loss(model, items, soft_weight), plan)
 
 
 def predict_logits(model: EntityModel, texts: Sequence[Words], batch: int = 128) -> list[NDArray[np.float32]]:
@@ -198,13 +161,7 @@ def span_f1(
     types: Sequence[str] = ENTITY_TYPES,
 ) -> dict[str, float]:
     """Strict precision, recall and F1 (0–1, higher is better): same characters and same type."""
-    hit = made = there = 0
-    for g, f in zip(gold, found):
-        g = {x for x in g if x[2] in types}
-        f = {x for x in f if x[2] in types}
-        hit, made, there = hit + len(g & f), made + len(f), there + len(g)
-    precision, recall = hit / max(1, made), hit / max(1, there)
-    return {"precision": precision, "recall": recall, "f1": 2 * hit / max(1, made + there)}
+    return set_f1(*([{span for span in spans if span[2] in types} for spans in side] for side in (gold, found)))
 
 
 def gold_spans(segment: Segment) -> set[tuple[int, int, str]]:
@@ -217,21 +174,18 @@ def train_ner(
     base: str | Path,
     plan: Schedule,
     shared: int = -1,
-    tokenizer_file: Path | None = None,
-    join: float = 0.3,
-    device: torch.device | None = None,
 ) -> tuple[EntityModel, Any]:
     """Train an entity model from `base` on `train`; returns the model and its tokenizer."""
-    from tokenizers import Tokenizer
-
     set_seed(plan.seed)
-    tokenizer = Tokenizer.from_file(str(tokenizer_file or Path(base) / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = load_tokenizer(base)
     labels = bio_labels()
     gold = [with_gold(words_of(tokenizer, s.text), s, labels) for s in train]
-    model = EntityModel(load_encoder(base, shared), len(labels)).to(device or pick_device())
-    fit_entities(model, gold, plan, join=join)
+    model = EntityModel(load_encoder(base, shared), len(labels)).to(pick_device())
+
+    def batches(epoch: int) -> list[list[Words]]:
+        return entity_batches(gold, plan.batch, plan.seed * 1009 + epoch)
+
+    fit(model, batches, lambda items: entity_loss(model, items), plan)
     return model, tokenizer
 
 

@@ -8,7 +8,6 @@ many in the test. The result is a folder of the transformers library that `model
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +18,8 @@ import torch
 
 from medassay.errors import InputError
 from medassay.models.decoding import bio_labels
-from medassay.training.annotation import Segment, folds_by_group
-from medassay.training.figures import set_f1
+from medassay.models.graphs import write_record
+from medassay.training.annotation import Segment, set_f1, split_tenth
 from medassay.training.loop import Schedule, fit, pick_device, set_seed
 from medassay.training.relations import compatible_pairs
 
@@ -36,18 +35,6 @@ class PaperResult:
     held_out: dict[str, float]
     train: int
     test: int
-
-
-def split_tenth(segments: Sequence[Segment], seed: int) -> tuple[list[Segment], list[Segment]]:
-    """Nine tenths to train on and one to test on, whole documents on one side."""
-    if len({s.doc for s in segments}) < 2:
-        raise InputError("training needs annotation of at least two documents: one part is held out")
-    folds = folds_by_group([s.doc for s in segments], 10, seed)
-    test = max(folds)
-    return (
-        [s for s, f in zip(segments, folds) if f != test],
-        [s for s, f in zip(segments, folds) if f == test],
-    )
 
 
 def mark_pair(text: str, head: tuple[int, int], tail: tuple[int, int]) -> str:
@@ -87,7 +74,7 @@ def train_ner_paper(segments: Sequence[Segment], base: str, out: Path, plan: Sch
     from transformers import AutoModelForTokenClassification, AutoTokenizer
 
     set_seed(plan.seed)
-    train, test = split_tenth(segments, plan.seed)
+    train, test = split_tenth(segments, [s.doc for s in segments], plan.seed)
     labels = bio_labels()
     tokenizer = AutoTokenizer.from_pretrained(base, use_fast=True, add_prefix_space=True)
     model = AutoModelForTokenClassification.from_pretrained(
@@ -109,7 +96,7 @@ def train_ner_paper(segments: Sequence[Segment], base: str, out: Path, plan: Sch
     found = [_read_entities(model, tokenizer, s.text, labels) for s in test]
     gold = [{(e.start, e.end, e.type) for e in s.entities} for s in test]
     figures = set_f1(gold, found)
-    _write(model, tokenizer, out, {"role": "ner", "held_out": figures, "train": len(train), "test": len(test)})
+    _write(model, tokenizer, out, "ner", figures, train=len(train), test=len(test))
     return PaperResult(out, figures, len(train), len(test))
 
 
@@ -164,7 +151,7 @@ def train_re_paper(segments: Sequence[Segment], base: str, out: Path, plan: Sche
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     set_seed(plan.seed)
-    train_part, test_part = split_tenth(segments, plan.seed)
+    train_part, test_part = split_tenth(segments, [s.doc for s in segments], plan.seed)
     train = relation_examples(train_part, 1, plan.seed)
     test = relation_examples(test_part, 3, plan.seed)
     tokenizer = AutoTokenizer.from_pretrained(base, use_fast=True)
@@ -195,12 +182,12 @@ def train_re_paper(segments: Sequence[Segment], base: str, out: Path, plan: Sche
             said += model(**rows([t for t, _, _ in test[i : i + 16]])).logits.argmax(-1).tolist()
     gold = [{(i,)} if related else set() for i, (_, related, _) in enumerate(test)]
     figures = set_f1(gold, [{(i,)} if yes else set() for i, yes in enumerate(said)])
-    _write(model, tokenizer, out, {"role": "re", "held_out": figures, "train": len(train), "test": len(test)})
+    _write(model, tokenizer, out, "re", figures, train=len(train), test=len(test))
     return PaperResult(out, figures, len(train), len(test))
 
 
-def _write(model: Any, tokenizer: Any, out: Path, record: dict[str, object]) -> None:
+def _write(model: Any, tokenizer: Any, out: Path, role: str, figures: dict[str, float], **sizes: int) -> None:
     out.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(out)
     tokenizer.save_pretrained(out)
-    (out / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_record(out, role, figures, **sizes)

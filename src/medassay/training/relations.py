@@ -19,9 +19,9 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from medassay.models.decoding import ASSERTIONS, ENTITY_TYPES, RELATION_TYPES
+from medassay.spans import ASSERTIONS, ENTITY_TYPES, RELATION_TYPES
 from medassay.training.annotation import Entity, Segment
-from medassay.training.bert import SplitEncoder, load_encoder
+from medassay.training.bert import SplitEncoder, load_encoder, load_tokenizer
 from medassay.training.loop import Schedule, buckets, fit, padded, padded_ids, pick_device, set_seed
 from medassay.training.ner import Words, words_of
 
@@ -31,7 +31,7 @@ COMPATIBLE = frozenset(RELATION_TYPES)
 
 
 class RelationModel(nn.Module):
-    """Tags in, one score a pair and three scores an entity out."""
+    """Tags in, one score per pair and three scores per entity out."""
 
     def __init__(self, encoder: SplitEncoder, dropout: float = 0.15) -> None:
         super().__init__()
@@ -173,19 +173,13 @@ def _tensors(items: Sequence[Marked], device: torch.device) -> tuple[list[Tensor
     return [ids, mask, tags, *places], starts
 
 
-def relation_loss(
-    model: RelationModel, items: Sequence[Marked], shuffler: random.Random, negatives: float | None
-) -> Tensor:
+def relation_loss(model: RelationModel, items: Sequence[Marked]) -> Tensor:
+    """Cross-entropy of assertions and of pairs, related and unrelated ones."""
     device = model.tags.weight.device
     inputs, _ = _tensors(items, device)
     scores, stances = model(*inputs)
     related = np.array([r for m in items for r in m.related], np.float32)
     weights = np.array([m.weight for m in items for _ in m.related], np.float32)
-    if negatives is not None and len(related):
-        wanted = round(negatives * max(1.0, float(related.sum())))
-        absent = [i for i, r in enumerate(related) if not r]
-        for i in shuffler.sample(absent, max(0, len(absent) - wanted)):
-            weights[i] = 0.0
     gold = torch.tensor([a for m in items for a in m.assertions], device=device)
     doubt = torch.tensor([m.weight for m in items for _ in m.assertions], device=device)
     loss = (F.cross_entropy(stances.float(), gold, reduction="none") * doubt).mean()
@@ -198,44 +192,17 @@ def relation_loss(
 
 
 def relation_batches(
-    segments: Sequence[Segment],
-    words: Sequence[Words],
-    batch: int,
-    seed: int,
-    noise: float = 0.0,
-    read: Sequence[Marked] = (),
+    segments: Sequence[Segment], words: Sequence[Words], batch: int, seed: int, noise: float = 0.0
 ) -> list[list[Marked]]:
     """One epoch of marked segments, spoilt by `noise`, in batches of like length."""
     shuffler = random.Random(seed)
-    items = list(read)
+    items: list[Marked] = []
     for segment, tokens in zip(segments, words):
         seen = jitter(segment, tokens, shuffler, noise) if noise else segment
         marked = mark(tokens, seen.entities, seen.relations)
         if marked is not None:
             items.append(replace(marked, weight=segment.weight))
     return [[items[i] for i in group] for group in buckets([len(m.ids) for m in items], batch, seed)]
-
-
-def fit_relations(
-    model: RelationModel,
-    segments: Sequence[Segment],
-    words: Sequence[Words],
-    plan: Schedule,
-    negatives: float | None = None,
-    noise: float = 0.1,
-    read: Sequence[Marked] = (),
-) -> list[float]:
-    """Train on `segments`, marked anew each epoch with `noise`, and on what a model `read` in them.
-
-    `negatives` is the number of unrelated pairs per related one (HARE: 1); None uses all of them.
-    """
-
-    def batches(epoch: int) -> list[list[Marked]]:
-        spoil = noise if epoch % 2 else 0.0
-        return relation_batches(segments, words, plan.batch, plan.seed * 7919 + epoch, spoil, read)
-
-    shuffler = random.Random(plan.seed)
-    return fit(model, batches, lambda items: relation_loss(model, items, shuffler, negatives), plan)
 
 
 def predict_relations(
@@ -264,21 +231,22 @@ def train_re(
     base: str | Path,
     plan: Schedule,
     shared: int = 3,
-    tokenizer_file: Path | None = None,
-    negatives: float | None = None,
     noise: float = 0.1,
-    device: torch.device | None = None,
 ) -> tuple[RelationModel, Any]:
-    """Train a relation and assertion model from the BERT `base`; returns the model and its tokenizer."""
-    from tokenizers import Tokenizer
+    """Train a relation and assertion model from the BERT `base`; returns the model and its tokenizer.
 
+    noise: share of the entities that are lost or shifted by a word, as an imperfect reader would mark them.
+    """
     set_seed(plan.seed)
-    tokenizer = Tokenizer.from_file(str(tokenizer_file or Path(base) / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = load_tokenizer(base)
     encoder = load_encoder(base, shared)
     assert isinstance(encoder, SplitEncoder)
-    model = RelationModel(encoder).to(device or pick_device())
+    model = RelationModel(encoder).to(pick_device())
     words = [words_of(tokenizer, s.text) for s in train]
-    fit_relations(model, train, words, plan, negatives, noise)
+
+    def batches(epoch: int) -> list[list[Marked]]:
+        # Every second epoch sees the annotation as it is.
+        return relation_batches(train, words, plan.batch, plan.seed * 7919 + epoch, noise if epoch % 2 else 0.0)
+
+    fit(model, batches, lambda items: relation_loss(model, items), plan)
     return model, tokenizer

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from medassay.human.agreement import Level
+from medassay.study.agreement import Level
 
 Per = Literal["case", "candidate"]
 Side = Literal["reference", "candidate"]

@@ -12,7 +12,7 @@ from medassay.human.protocols.base import Protocol
 from medassay.human.state import Problem, Refused, answers, problems
 from medassay.human.store import StoredTask
 from medassay.human.web.changes import MessageOut, ProblemOut, RefusedOut, SaveIn, TaskOut
-from medassay.human.web.room import Annotator, Room, RoomHere, Stop, check_csrf
+from medassay.human.web.context import Annotator, Context, PageError, StudyContext, check_csrf
 from medassay.human.wording import Wording
 
 router = APIRouter()
@@ -26,26 +26,27 @@ NOT_IN: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/tasks", response_class=HTMLResponse, responses={401: {}, 403: {}})
-def task_list(here: RoomHere, me: Annotator) -> Response:
+def task_list(context: Context, me: Annotator) -> Response:
     """All of one's tasks, with where one stands."""
-    mine = here.store.tasks(me.name)
+    mine = context.store.tasks(me.name)
     done = sum(task.state["done"] for task in mine if not task.training)
     nearest = next((task for task in mine if not task.state["done"]), None)
-    return here.page("tasks.html", me, tasks=mine, done=done, total=sum(not t.training for t in mine), nearest=nearest)
+    total = sum(not task.training for task in mine)
+    return context.page("tasks.html", me, tasks=mine, done=done, total=total, nearest=nearest)
 
 
 @router.get("/tasks/{task}", response_class=HTMLResponse, responses={401: {}, 403: {}, 404: {}})
-def task_page(here: RoomHere, me: Annotator, task: TaskId) -> Response:
+def task_page(context: Context, me: Annotator, task: TaskId) -> Response:
     """One task: source and reference beside each other, candidates one by one."""
-    _own(here, me.name, task)
-    mine = here.store.tasks(me.name)
+    _own(context, me.name, task)
+    mine = context.store.tasks(me.name)
     stored = next(one for one in mine if one.id == task)
     first = mine[0]
     if first.training and not first.state["done"] and not stored.training:
         return RedirectResponse(f"/tasks/{first.id}", 303)  # practice comes before the first real task
     kind = [one for one in mine if one.training == stored.training]
     place = kind.index(stored)
-    return here.page(
+    return context.page(
         "task.html",
         me,
         task=stored,
@@ -54,31 +55,31 @@ def task_page(here: RoomHere, me: Annotator, task: TaskId) -> Response:
         done=sum(one.state["done"] for one in kind),
         before=kind[place - 1].id if place else None,
         after=kind[place + 1].id if place + 1 < len(kind) else None,
-        protocol=here.study.protocol,
-        data=_page_data(here, stored),
+        protocol=context.study.protocol,
+        data=_page_data(context, stored),
     )
 
 
 @router.get("/tasks/{task}/feedback", response_class=HTMLResponse, responses={401: {}, 403: {}, 404: {}})
-def feedback(here: RoomHere, me: Annotator, task: TaskId) -> Response:
+def feedback(context: Context, me: Annotator, task: TaskId) -> Response:
     """After practice: one's answers beside those expected, and why."""
-    stored = _own(here, me.name, task)
+    stored = _own(context, me.name, task)
     number = stored.unit.case_id.removeprefix(TRAINING)
-    listed = here.study.wording.training
+    listed = context.study.wording.training
     if not stored.training or not stored.state["done"] or int(number) > len(listed):
         return RedirectResponse(f"/tasks/{task}", 303)
     texts = []
     for slot, expected in enumerate(listed[int(number) - 1].candidates, 1):
-        given = answers(here.study.protocol, stored.state, str(slot))
+        given = answers(context.study.protocol, stored.state, str(slot))
         texts.append((expected, [(name, given.get(name), want) for name, want in expected.expected.items()]))
-    return here.page("feedback.html", me, task=stored, texts=texts, next=_next(here, me.name, stored))
+    return context.page("feedback.html", me, task=stored, texts=texts, next=_next(context, me.name, stored))
 
 
 @router.get("/api/tasks/{task}", responses=NOT_IN)
-def task_state(here: RoomHere, me: Annotator, task: TaskId) -> TaskOut:
+def task_state(context: Context, me: Annotator, task: TaskId) -> TaskOut:
     """The task as it stands: for a page that comes back to the front."""
-    stored = _own(here, me.name, task)
-    return TaskOut(seq=stored.seq, state=dict(stored.state), problems=_problems(here, stored))
+    stored = _own(context, me.name, task)
+    return TaskOut(seq=stored.seq, state=dict(stored.state), problems=_problems(context, stored))
 
 
 @router.post(
@@ -95,7 +96,7 @@ def task_state(here: RoomHere, me: Annotator, task: TaskId) -> TaskOut:
 )
 def save(
     request: Request,
-    here: RoomHere,
+    context: Context,
     me: Annotator,
     task: TaskId,
     body: SaveIn,
@@ -103,15 +104,15 @@ def save(
 ) -> TaskOut | Response:
     """Record one change. The reply means that it is on disk."""
     check_csrf(request, me, x_csrf_token)
-    stored = _own(here, me.name, task, read=False)
-    if not here.saves.take(me.name):
-        raise Stop(429, "Too many changes at once. They are kept and sent again in a moment.")
+    stored = _own(context, me.name, task, read=False)
+    if not context.saves.take(me.name):
+        raise PageError(429, "Too many changes at once. They are kept and sent again in a moment.")
     try:
-        ack = here.store.append(task, me.name, body.event())
+        ack = context.store.append(task, me.name, body.event())
     except Refused as refusal:
-        now = here.store.task(task)
-        found = _problems(here, now)
-        text = _labelled(str(refusal), here.study.wording)
+        now = context.store.task(task)
+        found = _problems(context, now)
+        text = _labelled(str(refusal), context.study.wording)
         out = RefusedOut(message=text, seq=now.seq, state=dict(now.state), problems=found)
         return JSONResponse(out.model_dump(), 409)
     finished = body.change.kind == "done"
@@ -119,33 +120,33 @@ def save(
         seq=ack.seq,
         state=dict(ack.state),
         again=ack.again,
-        next=_after_done(here, me.name, stored) if finished else None,
+        next=_after_done(context, me.name, stored) if finished else None,
     )
 
 
-def _own(here: Room, name: str, task: str, *, read: bool = True) -> StoredTask:
+def _own(context: StudyContext, name: str, task: str, *, read: bool = True) -> StoredTask:
     """The task, if it is this annotator's; another's is as good as not there."""
-    if not here.store.owns(name, task):
-        raise Stop(404, "There is no such task.")
-    return here.store.task(task) if read else here.store.known(task)
+    if not context.store.owns(name, task):
+        raise PageError(404, "There is no such task.")
+    return context.store.task(task) if read else context.store.known(task)
 
 
-def _after_done(here: Room, name: str, task: StoredTask) -> str:
-    return f"/tasks/{task.id}/feedback" if task.training else _next(here, name, task)
+def _after_done(context: StudyContext, name: str, task: StoredTask) -> str:
+    return f"/tasks/{task.id}/feedback" if task.training else _next(context, name, task)
 
 
-def _next(here: Room, name: str, task: StoredTask) -> str:
+def _next(context: StudyContext, name: str, task: StoredTask) -> str:
     """The next open task after this one, else the first open one, else the list."""
-    mine = [one for one in here.store.tasks(name) if not one.state["done"]]
+    mine = [one for one in context.store.tasks(name) if not one.state["done"]]
     later = [one for one in mine if one.position > task.position]
     return f"/tasks/{(later or mine)[0].id}" if mine else "/tasks"
 
 
-def _problems(here: Room, task: StoredTask) -> list[ProblemOut]:
+def _problems(context: StudyContext, task: StoredTask) -> list[ProblemOut]:
     if task.state["done"]:
         return []
-    found: list[Problem] = problems(here.study.protocol, task.shape, task.state)
-    words = here.study.wording
+    found: list[Problem] = problems(context.study.protocol, task.shape, task.state)
+    words = context.study.wording
     return [ProblemOut(slot=p.slot, question=p.question, text=_labelled(p.text, words)) for p in found]
 
 
@@ -155,10 +156,10 @@ def _labelled(text: str, wording: Wording) -> str:
     return text
 
 
-def _page_data(here: Room, task: StoredTask) -> dict[str, Any]:
+def _page_data(context: StudyContext, task: StoredTask) -> dict[str, Any]:
     """What the page's script works with; never a system's name or the case's id."""
-    protocol: Protocol = here.study.protocol
-    wording = here.study.wording
+    protocol: Protocol = context.study.protocol
+    wording = context.study.wording
     return {
         "task": task.id,
         "seq": task.seq,

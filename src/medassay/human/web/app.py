@@ -16,9 +16,9 @@ from medassay import __version__
 from medassay.human.access import Access, load_key
 from medassay.human.store import Conflict, Store
 from medassay.human.study import Study
-from medassay.human.web import annotator, coordinator, door
+from medassay.human.web import annotator, coordinator, sign_in
+from medassay.human.web.context import FOLDER, PageError, StudyContext, visitor
 from medassay.human.web.guard import Guard
-from medassay.human.web.room import HERE, Room, Stop, visitor
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 log = logging.getLogger("medassay.serve")
@@ -39,13 +39,13 @@ def create_app(
         known.append(bracketed(urlsplit(public_url).hostname or ""))
     app = FastAPI(title="medassay annotation", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     access = Access(load_key(study.key_path), secret)
-    here = Room(study, store or Store(study), access, public_url or "")
-    app.state.room = here
-    app.include_router(door.router)
+    context = StudyContext(study, store or Store(study), access, public_url or "")
+    app.state.context = context
+    app.include_router(sign_in.router)
     app.include_router(annotator.router)
     app.include_router(coordinator.router)
-    app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
-    app.add_middleware(Guard, hosts=known, secure=here.secure)
+    app.mount("/static", StaticFiles(directory=FOLDER / "static"), name="static")
+    app.add_middleware(Guard, hosts=known, secure=context.secure)
     _errors(app)
     return app
 
@@ -59,12 +59,12 @@ def _errors(app: FastAPI) -> None:
     def answer(request: Request, status: int, text: str, **more: object) -> Response:
         if request.url.path.startswith("/api/"):
             return JSONResponse({"message": text, **more}, status)
-        room: Room = request.app.state.room
+        context: StudyContext = request.app.state.context
         session = visitor(request)
-        return room.page("message.html", session, status, code=status, text=text)
+        return context.page("message.html", session, status, code=status, text=text)
 
-    @app.exception_handler(Stop)
-    def stop(request: Request, error: Stop) -> Response:
+    @app.exception_handler(PageError)
+    def stop(request: Request, error: PageError) -> Response:
         return answer(request, error.status, error.text)
 
     @app.exception_handler(Conflict)

@@ -20,7 +20,7 @@ from medassay.human.ratings import Ratings, from_store
 from medassay.human.state import Mark, answers
 from medassay.human.store import NewEvent, Store, StoredTask, decision_key
 from medassay.human.tables import agreement, system_table
-from medassay.human.web.room import Coordinator, RoomHere, Stop, check_csrf, visitor
+from medassay.human.web.context import Context, Coordinator, PageError, check_csrf, visitor
 
 router = APIRouter()
 
@@ -42,7 +42,7 @@ class Progress:
 
 
 def progress(store: Store) -> list[Progress]:
-    """One line an annotator, in the order of the study file."""
+    """One line per annotator, in the order of the study file."""
     seen = store.last_seen()
     tasks = store.tasks()
     lines = []
@@ -64,20 +64,20 @@ def progress(store: Store) -> list[Progress]:
 
 
 @router.get("/coordinator", response_class=HTMLResponse, responses={403: {}})
-def overview(request: Request, here: RoomHere) -> Response:
+def overview(request: Request, context: Context) -> Response:
     """Progress and agreement at a glance; for a stranger, the door."""
     session = visitor(request)
     if session is None:
-        return here.page("coordinator_door.html", None, typed=here.access.coordinator_link() is None)
+        return context.page("coordinator_sign_in.html", None, typed=context.access.coordinator_link() is None)
     if session.name != COORDINATOR:
-        raise Stop(403, "This page is for the coordinator.")
-    ratings = from_store(here.store)
+        raise PageError(403, "This page is for the coordinator.")
+    ratings = from_store(context.store)
     rows = agreement(ratings, resamples=300)
     pairs = list(rows[0].pairs) if rows else []
-    return here.page(
+    return context.page(
         "coordinator.html",
         session,
-        progress=progress(here.store),
+        progress=progress(context.store),
         raw=[row for row in rows if row.raw],
         derived=[row for row in rows if not row.raw],
         pairs=pairs,
@@ -119,14 +119,14 @@ def _key(case_id: str, system: str) -> str:
 
 
 @router.get("/coordinator/texts", response_class=HTMLResponse, responses={**GATE, 404: {}})
-def texts(here: RoomHere, me: Coordinator, column: Annotated[str | None, Query(max_length=60)] = None) -> Response:
+def texts(context: Context, me: Coordinator, column: Annotated[str | None, Query(max_length=60)] = None) -> Response:
     """All judged texts, those with the widest disagreement first."""
-    columns = here.study.protocol.columns
-    chosen = column or (here.study.protocol.derived or columns)[min(2, len(here.study.protocol.derived) - 1)]
+    columns = context.study.protocol.columns
+    chosen = column or (context.study.protocol.derived or columns)[min(2, len(context.study.protocol.derived) - 1)]
     if chosen not in columns:
-        raise Stop(404, "There is no such score.")
-    listed = spreads(here.store, from_store(here.store), chosen)
-    return here.page("texts.html", me, columns=columns, chosen=chosen, texts=listed, names=here.store.names)
+        raise PageError(404, "There is no such score.")
+    listed = spreads(context.store, from_store(context.store), chosen)
+    return context.page("texts.html", me, columns=columns, chosen=chosen, texts=listed, names=context.store.names)
 
 
 @dataclass(frozen=True)
@@ -151,9 +151,9 @@ def segments(text: str, marks: list[Mark]) -> list[tuple[str, str]]:
     return pieces
 
 
-def _opinion(here: RoomHere, task: StoredTask, index: int) -> Opinion:
+def _opinion(context: Context, task: StoredTask, index: int) -> Opinion:
     slot = str(task.order.index(index) + 1)
-    protocol, state = here.study.protocol, task.state
+    protocol, state = context.study.protocol, task.state
     sides: dict[str, list[Mark]] = {"candidate": [], "reference": []}
     for mark in state["marks"]:
         kind = protocol.mark(mark["kind"])
@@ -174,24 +174,24 @@ def _find(store: Store, key: str) -> tuple[str, int]:
         for index, item in enumerate(unit.items):
             if _key(unit.case_id, item.system) == key:
                 return unit.case_id, index
-    raise Stop(404, "There is no such text.")
+    raise PageError(404, "There is no such text.")
 
 
 @router.get("/coordinator/texts/{key}", response_class=HTMLResponse, responses={**GATE, 404: {}})
-def text_page(here: RoomHere, me: Coordinator, key: TextKey) -> Response:
+def text_page(context: Context, me: Coordinator, key: TextKey) -> Response:
     """One text: what everybody marked and counted, side by side, and the decision."""
-    case_id, index = _find(here.store, key)
-    unit = next(u for u in here.store.units() if u.case_id == case_id)
-    tasks = [t for t in here.store.tasks() if t.unit.case_id == case_id and t.seq]
-    return here.page(
+    case_id, index = _find(context.store, key)
+    unit = next(u for u in context.store.units() if u.case_id == case_id)
+    tasks = [t for t in context.store.tasks() if t.unit.case_id == case_id and t.seq]
+    return context.page(
         "text.html",
         me,
         key=key,
         unit=unit,
         item=unit.items[index],
-        opinions=[_opinion(here, task, index) for task in tasks],
-        protocol=here.study.protocol,
-        decision=here.store.decisions().get((case_id, unit.items[index].system)),
+        opinions=[_opinion(context, task, index) for task in tasks],
+        protocol=context.study.protocol,
+        decision=context.store.decisions().get((case_id, unit.items[index].system)),
         event=_fresh(),
     )
 
@@ -203,61 +203,61 @@ def _fresh() -> str:
 
 
 @router.post("/coordinator/texts/{key}/decision", response_class=HTMLResponse, responses={**GATE, 404: {}, 409: {}})
-async def decide(request: Request, here: RoomHere, me: Coordinator, key: TextKey) -> Response:
+async def decide(request: Request, context: Context, me: Coordinator, key: TextKey) -> Response:
     """Record the final word on a text. The form's own id makes a second click harmless."""
     from starlette.concurrency import run_in_threadpool
 
     form = await request.form(max_fields=60)
     given = {name: clean(value) for name, value in form.items() if isinstance(value, str)}
     check_csrf(request, me, given.get("csrf", ""))
-    return await run_in_threadpool(_decide, here, key, given)
+    return await run_in_threadpool(_decide, context, key, given)
 
 
-def _decide(here: RoomHere, key: str, given: dict[str, str]) -> Response:
-    case_id, index = _find(here.store, key)
-    unit = next(u for u in here.store.units() if u.case_id == case_id)
+def _decide(context: Context, key: str, given: dict[str, str]) -> Response:
+    case_id, index = _find(context.store, key)
+    unit = next(u for u in context.store.units() if u.case_id == case_id)
     values: dict[str, float] = {}
-    for question in here.study.protocol.questions:
+    for question in context.study.protocol.questions:
         text = given.get(f"value_{question.name}", "").strip()
         if not text:
             continue
-        label = here.study.wording.labels[question.name]
+        label = context.study.wording.labels[question.name]
         try:
             value = float(text)
         except ValueError:
-            raise Stop(422, f"“{label}”: “{text[:20]}” is not a number.") from None
+            raise PageError(422, f"“{label}”: “{text[:20]}” is not a number.") from None
         if question.choices and value not in question.choices:
-            raise Stop(422, f"“{label}”: {value:g} is not one of the choices.")
+            raise PageError(422, f"“{label}”: {value:g} is not one of the choices.")
         if not question.choices and (value % 1 or not 0 <= value <= 999):
-            raise Stop(422, f"“{label}”: a count is a whole number from 0 to 999.")
+            raise PageError(422, f"“{label}”: a count is a whole number from 0 to 999.")
         values[question.name] = value
     system = unit.items[index].system
     note = given.get("note", "")[:4000]
     payload = {"case": case_id, "system": system, "values": values, "note": note}
     event = given.get("event", "")
     if not 8 <= len(event) <= 60 or not event.replace("-", "").replace("_", "").isalnum():
-        raise Stop(422, "This form is out of date. Reload the page.")
-    here.store.decide(case_id, system, NewEvent(event, "decide", payload))
+        raise PageError(422, "This form is out of date. Reload the page.")
+    context.store.decide(case_id, system, NewEvent(event, "decide", payload))
     return RedirectResponse(f"/coordinator/texts/{key}", 303)
 
 
 @router.get("/coordinator/export", responses=GATE)
 def export(
-    here: RoomHere,
+    context: Context,
     me: Coordinator,
     what: Annotated[Literal["texts", "annotators", "events"], Query()] = "texts",
     format: Annotated[Literal["csv", "jsonl"], Query()] = "csv",
 ) -> Response:
-    """The study's results as a file: one line a text, one a text and annotator, or the audit trail."""
+    """The study's results as a file: one line per text, one per text and annotator, or the audit trail."""
     if what == "events":
 
         def lines() -> Iterator[str]:
-            for event in here.store.history():
+            for event in context.store.history():
                 yield json.dumps(event, ensure_ascii=False) + "\n"
 
         return StreamingResponse(lines(), media_type="application/x-ndjson", headers=_attachment("events.jsonl"))
-    ratings = from_store(here.store)
-    rows = per_text(ratings, here.store.units()) if what == "texts" else per_annotator(ratings)
+    ratings = from_store(context.store)
+    rows = per_text(ratings, context.store.units()) if what == "texts" else per_annotator(ratings)
     text = csv_text(rows) if format == "csv" else jsonl_text(rows)
     kind = "text/csv; charset=utf-8" if format == "csv" else "application/x-ndjson"
     return Response(text, media_type=kind, headers=_attachment(f"{what}.{format}"))

@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from medassay.errors import InputError
+from medassay.language.lexicon import read_table
 
 WEIGHTS = {"caption": 2.0, "statement": 0.5, "present": 0.3, "phrase": 1.0, "organ": 0.5, "both": 0.7, "process": 0.3}
 """How much a text of each kind counts in what an image shows."""
@@ -140,7 +141,4 @@ def _split(cell: str) -> tuple[str, ...]:
 
 
 def _table(name: str) -> Iterator[dict[str, str]]:
-    lines = (files("medassay.training.histology") / name).read_text(encoding="utf-8").splitlines()
-    rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
-    for row in rows[1:]:
-        yield dict(zip(rows[0], [*row, *[""] * (len(rows[0]) - len(row))]))
+    return read_table(files("medassay.training.histology") / name)

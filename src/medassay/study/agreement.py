@@ -16,26 +16,14 @@ from itertools import combinations
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from medassay.errors import InputError
+from medassay.study import correlation
+from medassay.study.resampling import Estimate, Floats
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 LEVELS: tuple[Level, ...] = get_args(Level)
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A coefficient with its bootstrap interval; `items` have two ratings or more.
-
-    `low` and `high` are NaN where no resample could be assessed.
-    """
-
-    value: float
-    low: float
-    high: float
-    items: int
 
 
 def _table(ratings: ArrayLike) -> Floats:
@@ -181,14 +169,13 @@ def count_f1(first: ArrayLike, second: ArrayLike, tolerance: float = 0) -> float
     return float(np.mean(np.abs(a - b) <= tolerance)) if len(a) else float("nan")
 
 
-def pearson(first: ArrayLike, second: ArrayLike) -> float:
+def rater_correlation(first: ArrayLike, second: ArrayLike) -> float:
     """Pearson's r of two raters over the items both rated; −1…1. NaN where either does not vary."""
     a, b = _shared(first, second)
     if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return float("nan")
     # Scaled before squaring: tiny or huge ratings must not under- or overflow.
-    x, y = (a - a.mean()) / np.ptp(a), (b - b.mean()) / np.ptp(b)
-    return float(np.clip((x @ y) / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
+    return correlation.pearson((a - a.mean()) / np.ptp(a), (b - b.mean()) / np.ptp(b))
 
 
 def _shared(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
@@ -215,18 +202,19 @@ def alpha_interval(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 1,
-) -> Interval:
+) -> Estimate:
     """Alpha with a percentile bootstrap interval that resamples items.
 
     `clusters` names each item's cluster (texts about one case): whole clusters are drawn, because
     several systems on one case are not independent items. Resamples in which all ratings are equal
-    cannot be assessed and are left out.
+    cannot be assessed and are left out; where none is left there is no interval. `n` counts the items with two
+    ratings or more.
     """
     table = _table(ratings)
     value = krippendorff_alpha(table, level)
     paired = np.flatnonzero(np.sum(~np.isnan(table), axis=0) >= 2) if table.size else np.array([], dtype=int)
     if np.isnan(value):
-        return Interval(value, float("nan"), float("nan"), len(paired))
+        return Estimate(value, n=len(paired))
     names = [clusters[i] for i in paired] if clusters is not None else list(map(int, paired))
     place = {name: k for k, name in enumerate(dict.fromkeys(names))}
     member = np.array([place[name] for name in names])
@@ -236,10 +224,10 @@ def alpha_interval(
     values = _alphas(units, level, draws[:, member].astype(np.float64))
     values = values[~np.isnan(values)]
     if len(values) == 0:
-        return Interval(value, float("nan"), float("nan"), len(paired))
+        return Estimate(value, n=len(paired))
     tail = 100 * (1 - confidence) / 2
     low, high = np.percentile(values, [tail, 100 - tail])
-    return Interval(value, float(low), float(high), len(paired))
+    return Estimate(value, float(low), float(high), n=len(paired))
 
 
 def _alphas(units: _Units, level: Level, weights: Floats) -> Floats:

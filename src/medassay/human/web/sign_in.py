@@ -1,4 +1,4 @@
-"""The door: secret links in, sign-out, the coordinator's typed secret."""
+"""Signing in and out: personal links, the coordinator's typed secret."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Path, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from medassay.human.web.room import COOKIE, RoomHere, Stop, check_csrf, check_origin, visitor
+from medassay.human.web.context import COOKIE, Context, PageError, check_csrf, check_origin, visitor
 
 router = APIRouter()
 
@@ -15,11 +15,11 @@ Token = Annotated[str, Path(min_length=10, max_length=100, pattern=r"^[A-Za-z0-9
 
 
 @router.get("/", response_class=HTMLResponse)
-def home(request: Request, here: RoomHere) -> Response:
+def home(request: Request, context: Context) -> Response:
     """Where people are sent who only know the address."""
     session = visitor(request)
     if session is None:
-        return here.page("welcome.html", None)
+        return context.page("welcome.html", None)
     return RedirectResponse("/coordinator" if session.is_coordinator else "/tasks", 303)
 
 
@@ -34,39 +34,39 @@ def _address(request: Request) -> str:
 
 
 @router.get("/enter/{token}", response_class=HTMLResponse, responses={401: {}, 429: {}})
-def enter(request: Request, here: RoomHere, token: Token) -> Response:
+def enter(request: Request, context: Context, token: Token) -> Response:
     """A personal link: signs in and hides the secret from the address bar at once."""
-    if here.failures.exhausted(_address(request)):
-        raise Stop(429, "Too many wrong links from your address. Wait a minute and try again.")
-    session = here.access.enter(token, here.link_numbers())
+    if context.failures.exhausted(_address(request)):
+        raise PageError(429, "Too many wrong links from your address. Wait a minute and try again.")
+    session = context.access.enter(token, context.link_numbers())
     if session is None:
-        here.failures.take(_address(request))
-        raise Stop(401, "This link is not valid (any more). Ask the coordinator for a new one.")
+        context.failures.take(_address(request))
+        raise PageError(401, "This link is not valid (any more). Ask the coordinator for a new one.")
     target = "/coordinator" if session.is_coordinator else "/tasks"
-    return here.sign_in(RedirectResponse(target, 303), session)
+    return context.sign_in(RedirectResponse(target, 303), session)
 
 
 @router.post("/coordinator/enter", response_class=HTMLResponse, responses={401: {}, 403: {}, 429: {}})
 def enter_with_secret(
-    request: Request, here: RoomHere, secret: Annotated[str, Form(min_length=1, max_length=200)]
+    request: Request, context: Context, secret: Annotated[str, Form(min_length=1, max_length=200)]
 ) -> Response:
     """The coordinator types the secret the server was started with."""
     check_origin(request)
-    if here.failures.exhausted(_address(request)):
-        raise Stop(429, "Too many wrong secrets from your address. Wait a minute and try again.")
-    session = here.access.enter_with_secret(secret)
+    if context.failures.exhausted(_address(request)):
+        raise PageError(429, "Too many wrong secrets from your address. Wait a minute and try again.")
+    session = context.access.enter_with_secret(secret)
     if session is None:
-        here.failures.take(_address(request))
-        raise Stop(401, "That is not the secret.")
-    return here.sign_in(RedirectResponse("/coordinator", 303), session)
+        context.failures.take(_address(request))
+        raise PageError(401, "That is not the secret.")
+    return context.sign_in(RedirectResponse("/coordinator", 303), session)
 
 
 @router.post("/leave", response_class=HTMLResponse, responses={403: {}})
-def leave(request: Request, here: RoomHere, csrf: Annotated[str, Form(max_length=100)]) -> Response:
+def leave(request: Request, context: Context, csrf: Annotated[str, Form(max_length=100)]) -> Response:
     """Sign out on this device."""
     session = visitor(request)
     if session is not None:
         check_csrf(request, session, csrf)
     response = RedirectResponse("/", 303)
-    response.delete_cookie(COOKIE, httponly=True, samesite="lax", secure=here.secure)
+    response.delete_cookie(COOKIE, httponly=True, samesite="lax", secure=context.secure)
     return response

@@ -1,4 +1,4 @@
-"""What every page needs at hand: the study, its store, access, templates; and who is asking."""
+"""What every page needs: the study, its store, access, templates; and who is asking."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from medassay.human.store import Store
 from medassay.human.study import Study
 
 COOKIE = "medassay_session"
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 
 
-class Stop(Exception):
-    """The request ends here, with this status and this sentence for the person."""
+class PageError(Exception):
+    """The request is refused with this status, and this sentence for the person."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -33,7 +33,7 @@ class Stop(Exception):
 
 def _templates() -> Environment:
     pages = Environment(
-        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        loader=FileSystemLoader(FOLDER / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     pages.filters["score"] = lambda value: "–" if value is None or value != value else f"{value:.2f}"
     pages.filters["brief"] = lambda value: "–" if value is None else f"{value:.3g}"
@@ -43,7 +43,7 @@ def _templates() -> Environment:
 
 
 @dataclass
-class Room:
+class StudyContext:
     """One running study. Limits: failed sign-ins by address, saves by person.
 
     `public_url` is how people reach the pages, where that is not the address they are served on.
@@ -92,25 +92,25 @@ class Room:
         return response
 
 
-def room(request: Request) -> Room:
+def study_context(request: Request) -> StudyContext:
     """The running study."""
-    found: Room = request.app.state.room
-    return found
+    context: StudyContext = request.app.state.context
+    return context
 
 
 def visitor(request: Request) -> Session | None:
     """Who is asking, or None."""
-    here = room(request)
-    return here.access.open(request.cookies.get(COOKIE), here.link_numbers())
+    context = study_context(request)
+    return context.access.open(request.cookies.get(COOKIE), context.link_numbers())
 
 
 def annotator(request: Request) -> Session:
     """The annotator who is asking; nobody else gets through."""
     session = visitor(request)
     if session is None:
-        raise Stop(401, "Please open your personal link to sign in.")
+        raise PageError(401, "Please open your personal link to sign in.")
     if session.is_coordinator:
-        raise Stop(403, "You are signed in as the coordinator. Open an annotator's link to annotate.")
+        raise PageError(403, "You are signed in as the coordinator. Open an annotator's link to annotate.")
     return session
 
 
@@ -118,9 +118,9 @@ def coordinator(request: Request) -> Session:
     """The coordinator; nobody else gets through."""
     session = visitor(request)
     if session is None:
-        raise Stop(401, "Please sign in as the coordinator.")
+        raise PageError(401, "Please sign in as the coordinator.")
     if not session.is_coordinator:
-        raise Stop(403, "This page is for the coordinator.")
+        raise PageError(403, "This page is for the coordinator.")
     return session
 
 
@@ -128,18 +128,18 @@ def check_origin(request: Request) -> None:
     """A browser says where a change comes from; anywhere but here is refused."""
     origin = request.headers.get("origin")
     # A proxy may ask for us by another name than people do.
-    known = (request.headers.get("host", ""), urlsplit(room(request).public_url).netloc)
+    known = (request.headers.get("host", ""), urlsplit(study_context(request).public_url).netloc)
     if origin and urlsplit(origin).netloc not in known:
-        raise Stop(403, "This change was sent from another site.")
+        raise PageError(403, "This change was sent from another site.")
 
 
 def check_csrf(request: Request, session: Session, token: str) -> None:
     """Refuses a change that does not carry this session's token."""
     check_origin(request)
-    if not same(room(request).access.csrf(session), token):
-        raise Stop(403, "This page is out of date. Reload it and try again.")
+    if not same(study_context(request).access.csrf(session), token):
+        raise PageError(403, "This page is out of date. Reload it and try again.")
 
 
-RoomHere = Annotated[Room, Depends(room)]
+Context = Annotated[StudyContext, Depends(study_context)]
 Annotator = Annotated[Session, Depends(annotator)]
 Coordinator = Annotated[Session, Depends(coordinator)]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from medassay.errors import InputError
-from medassay.human.agreement import (
+from medassay.study.agreement import (
     LEVELS,
     alpha_interval,
     cohen_kappa,
@@ -18,7 +18,7 @@ from medassay.human.agreement import (
     fleiss_kappa_of_counts,
     krippendorff_alpha,
     mean_over_pairs,
-    pearson,
+    rater_correlation,
 )
 
 NAN = float("nan")
@@ -88,10 +88,10 @@ def test_count_f1_by_hand():
 
 
 def test_pearson_by_hand_and_where_it_is_undefined():
-    assert pearson([1, 2, 3], [2, 4, 6]) == 1.0
-    assert pearson([1, 2, 3], [6, 4, 2]) == -1.0
-    assert np.isnan(pearson([1, 1, 1], [1, 2, 3]))
-    assert np.isnan(pearson([1, NAN], [NAN, 1]))
+    assert rater_correlation([1, 2, 3], [2, 4, 6]) == 1.0
+    assert rater_correlation([1, 2, 3], [6, 4, 2]) == -1.0
+    assert np.isnan(rater_correlation([1, 1, 1], [1, 2, 3]))
+    assert np.isnan(rater_correlation([1, NAN], [NAN, 1]))
 
 
 def test_not_assessable_is_nan_never_a_number():
@@ -100,7 +100,7 @@ def test_not_assessable_is_nan_never_a_number():
     assert np.isnan(cohen_kappa([1, 1], [1, 1]))
     assert np.isnan(fleiss_kappa([[1, 1], [1, 1]]))
     assert np.isnan(count_f1([], []))
-    assert np.isnan(alpha_interval([[1, 1], [1, 1]]).low)
+    assert alpha_interval([[1, 1], [1, 1]]).low is None
 
 
 def test_errors_name_the_remedy():
@@ -111,7 +111,7 @@ def test_errors_name_the_remedy():
     with pytest.raises(InputError, match="0 or more"):
         krippendorff_alpha([[-1, 2], [1, 2]], level="ratio")
     with pytest.raises(InputError, match="align"):
-        pearson([1, 2], [1])
+        rater_correlation([1, 2], [1])
 
 
 @given(tables, st.sampled_from(LEVELS))
@@ -144,7 +144,7 @@ def test_kappa_and_pearson_equal_their_oracles(pairs):
             expected = metrics.cohen_kappa_score(a, b, weights=weights)
             assert cohen_kappa(a, b, weights) == pytest.approx(expected, nan_ok=True)
     if len(set(a)) > 1 and len(set(b)) > 1:
-        assert pearson(a, b) == pytest.approx(stats.pearsonr(a, b).statistic)
+        assert rater_correlation(a, b) == pytest.approx(stats.pearsonr(a, b).statistic)
 
 
 @given(tables)
@@ -159,7 +159,7 @@ def test_order_of_raters_and_items_does_not_matter(table):
 def test_interval_holds_the_value_and_is_seeded():
     one = alpha_interval(TEXTBOOK, "ordinal", resamples=200, seed=3)
     assert one.low < one.value < one.high <= 1
-    assert one.items == 11  # unit 12 has a single rating
+    assert one.n == 11  # unit 12 has a single rating
     assert one == alpha_interval(TEXTBOOK, "ordinal", resamples=200, seed=3)
 
 

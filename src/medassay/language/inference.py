@@ -1,0 +1,132 @@
+"""Does one statement follow from another, contradict it, or neither?
+
+Two readers, combined. A cross-encoder (role `nli`) reads the pair as text; the structured comparison
+(`contradiction.py`) reads both as reports and compares markers, numbers, stages, margins, nodes, sides,
+assertions and the profiles of diagnoses. A multinomial logistic regression with few weights, fitted on
+held-out answers of the cross-encoder, turns both into one probability (MODEL_CARD.md says what each adds).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from medassay.errors import ModelError
+from medassay.language.contradiction import (
+    ASIDE,
+    CONTRADICTS,
+    ENTAILS,
+    UNSURE,
+    Verdict,
+    compare,
+    coverage,
+    strongest_verdict,
+)
+from medassay.language.graph import Report, read_reports
+from medassay.models import load
+from medassay.models.activations import softmax
+from medassay.models.base import Matrix, NliModel
+from medassay.models.nli import LABELS, EmbeddedNli, Pair
+
+FEATURES = (
+    "log entailment", "log neutral", "log contradiction",
+    "contradicts by structure", "contradicts by assertion", "contradicts by profile",
+    "entails by structure", "entails by assertion", "entails by profile",
+    "speaks of something else", "premise undecided", "words covered", "constant",
+)  # fmt: skip
+"""What the combination weighs: the cross-encoder's logarithms, the rules' weights (0–1), and three cues."""
+
+_FAMILIES = ("structure", "assertion", "profile")
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """The judgement of one pair: three probabilities in the order of `LABELS`, and the rule that spoke, if any."""
+
+    probabilities: tuple[float, float, float]
+    verdict: Verdict | None
+
+
+def load_nli(models: str = "embedded") -> NliModel:
+    """The role `nli` as the metrics use it.
+
+    Args:
+        models: as for `medassay.models.load`.
+
+    Returns:
+        A model set's cross-encoder combined with the rules; a hub's classifier as it is, since nothing says
+        how far to trust the rules beside it.
+    """
+    model = load("nli", models)
+    return CombinedNli(model) if isinstance(model, EmbeddedNli) else model
+
+
+class CombinedNli:
+    """Cross-encoder and structured comparison as one model."""
+
+    def __init__(self, model: EmbeddedNli) -> None:
+        self.model = model
+        self.name = model.name
+        self.weights = _weights(model)
+
+    def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
+        """[pairs, 3] probabilities of entailment, neutral, contradiction of (premise, hypothesis) pairs."""
+        rows = [inference.probabilities for inference in self.judge(pairs)]
+        return np.array(rows, np.float32).reshape(len(rows), len(LABELS))
+
+    def judge(
+        self, pairs: Sequence[Pair], readings: Mapping[str, Report] | None = None, *, strict: bool = False
+    ) -> list[Inference]:
+        """Each pair's probabilities and the rule that spoke.
+
+        Args:
+            pairs: (premise, hypothesis) texts.
+            readings: texts that have been read already.
+            strict: both statements are parts of one report.
+        """
+        reports = dict(readings or {})
+        unread = list(dict.fromkeys(text for pair in pairs for text in pair if text not in reports))
+        reports.update(zip(unread, read_reports(unread)))
+        judged: dict[Pair, Inference] = {}
+        for pair, chances in zip(pairs, self.model.probabilities(pairs)):
+            if pair in judged:
+                continue
+            verdicts = compare(reports[pair[0]], reports[pair[1]], strict=strict)
+            combined = combine(chances, features(pair, verdicts), self.weights)
+            judged[pair] = Inference(combined, strongest_verdict(verdicts))
+        return [judged[pair] for pair in pairs]
+
+
+def features(pair: Pair, verdicts: Sequence[Verdict]) -> list[float]:
+    """The rules' side of `FEATURES`: the greatest weight of each family of rules, and the cues of the texts."""
+    strongest = []
+    for label in (CONTRADICTS, ENTAILS):
+        for family in _FAMILIES:
+            weights = [v.weight for v in verdicts if v.label == label and _family(v.kind) == family]
+            strongest.append(max(weights, default=0.0))
+    cues = [float(ASIDE.search(pair[1]) is not None), float(UNSURE.search(pair[0]) is not None)]
+    return [*strongest, *cues, coverage(*pair)]
+
+
+def _family(kind: str) -> str:
+    return kind if kind in _FAMILIES else "structure"
+
+
+def combine(chances: Matrix, rules: Sequence[float], weights: Matrix) -> tuple[float, float, float]:
+    """Three probabilities from the cross-encoder's and the rules' features; `weights` is [3, features]."""
+    logs = np.log(np.clip(np.asarray(chances, np.float64), 1e-6, 1.0))
+    row = np.array([*logs, *rules, 1.0])
+    entailment, neutral, contradiction = softmax((weights @ row)[None])[0]
+    return float(entailment), float(neutral), float(contradiction)
+
+
+def _weights(model: EmbeddedNli) -> Matrix:
+    """The combination's weights as the manifest states them, checked."""
+    stated = model.settings.get("combination", {})
+    if tuple(stated.get("features", ())) != FEATURES:
+        raise ModelError(
+            f"{model.models.folder}: the role 'nli' was combined from other features; install the matching medassay"
+        )
+    return np.array(stated["weights"], np.float64)

@@ -1,0 +1,51 @@
+"""The rules and word lists of this room: data files in `lexicons/`, and the one way to read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+
+def read_tsv(name: str) -> Iterator[dict[str, str]]:
+    """Rows of a lexicon file."""
+    return read_table(files("medassay.language") / "lexicons" / name)
+
+
+def read_table(source: Traversable | Path) -> Iterator[dict[str, str]]:
+    """Rows of a tab-separated data file.
+
+    Lines that start with `#` are comments, the first other line is the header; cells that a row lacks are empty.
+    """
+    header: list[str] | None = None
+    for line in source.read_text(encoding="utf-8").split("\n"):
+        if not line.strip() or line.startswith("#"):
+            continue
+        cells = line.split("\t")
+        if header is None:
+            header = cells
+            continue
+        yield dict(zip(header, cells + [""] * (len(header) - len(cells))))
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> dict[str, re.Pattern[str]]:
+    return {
+        row["name"]: re.compile(row["pattern"], 0 if row["case"] == "yes" else re.I) for row in read_tsv("patterns.tsv")
+    }
+
+
+def named_pattern(name: str) -> re.Pattern[str]:
+    """The regular expression of that name in `patterns.tsv`."""
+    return _patterns()[name]
+
+
+@lru_cache(maxsize=16)
+def plain_words(kind: str) -> frozenset[str]:
+    """The word list of that kind in `plain_words.tsv`."""
+    return frozenset(
+        word for row in read_tsv("plain_words.tsv") if row["kind"] == kind for word in row["words"].split("|")
+    )
