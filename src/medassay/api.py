@@ -29,7 +29,7 @@ from medassay.result import Result, Summary
 if TYPE_CHECKING:
     from medassay.metrics.subject import Prompts, Subject
     from medassay.metrics.trust import Trust
-    from medassay.study.summary import Aggregate
+    from medassay.study import Aggregate
 
 _EXPLAINED = 2_000
 """Cases that a report page carries: a result of no more keeps its evidence without being asked."""
@@ -206,7 +206,7 @@ class FileRun:
             settings = {"references": self.metrics[0].references, "seed": self.seed}
             yield ScoresFile(self.out, self.metrics, settings)
         if self.report is not None:
-            from medassay.report.page import PageFile, page_settings
+            from medassay.report import PageFile, page_settings
 
             usual = page_settings(self.metrics, resamples=self.resamples, cluster=self.cluster, seed=self.seed)
             yield PageFile(self.report, self.metrics, lambda: summary.aggregates, settings={**usual, **self.settings})

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from medassay.report.calibration import fit_sections as fit_sections
     from medassay.report.calibration import print_fit as print_fit
     from medassay.report.extract_page import ExtractPage as ExtractPage
+    from medassay.report.page import PageFile as PageFile
+    from medassay.report.page import PageWriter as PageWriter
+    from medassay.report.page import page_settings as page_settings
+    from medassay.report.page import summary_html as summary_html
+    from medassay.report.sections import Run as Run
+    from medassay.report.sections import Section as Section
     from medassay.report.stress_page import stress_sections as stress_sections
     from medassay.report.study_page import write_study as write_study
     from medassay.report.study_tables import print_study as print_study
@@ -30,6 +36,8 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "calibration": "fit_sections print_fit",
     "extract_page": "ExtractPage",
+    "page": "PageFile PageWriter page_settings summary_html",
+    "sections": "Run Section",
     "stress_page": "stress_sections",
     "study_page": "write_study",
     "study_tables": "print_study study_section",

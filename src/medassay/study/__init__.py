@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from medassay.study.agreement import Level as Level
     from medassay.study.agreement import alpha_interval as alpha_interval
     from medassay.study.agreement import cohen_kappa as cohen_kappa
     from medassay.study.agreement import count_f1 as count_f1
@@ -16,18 +17,8 @@ if TYPE_CHECKING:
     from medassay.study.agreement import krippendorff_alpha as krippendorff_alpha
     from medassay.study.agreement import mean_over_pairs as mean_over_pairs
     from medassay.study.agreement import rater_correlation as rater_correlation
-    from medassay.study.calibration import auc as auc
-    from medassay.study.calibration import aurc as aurc
-    from medassay.study.calibration import curve as curve
-    from medassay.study.calibration import deploy_threshold as deploy_threshold
-    from medassay.study.calibration import ece as ece
-    from medassay.study.calibration import reject_threshold as reject_threshold
-    from medassay.study.calibration import reliability as reliability
-    from medassay.study.changes import NotMade as NotMade
     from medassay.study.changes import change as change
-    from medassay.study.changes import hallucinate as hallucinate
     from medassay.study.changes import kinds as kinds
-    from medassay.study.changes import reworded as reworded
     from medassay.study.correlation import COEFFICIENTS as COEFFICIENTS
     from medassay.study.correlation import kendall as kendall
     from medassay.study.correlation import pearson as pearson
@@ -45,14 +36,10 @@ if TYPE_CHECKING:
     from medassay.study.material import vary_originals as vary_originals
     from medassay.study.resampling import Estimate as Estimate
     from medassay.study.resampling import Floats as Floats
-    from medassay.study.resampling import bootstrap_sums as bootstrap_sums
-    from medassay.study.resampling import interval as interval
     from medassay.study.score_columns import ScoreColumns as ScoreColumns
     from medassay.study.significance import Comparison as Comparison
     from medassay.study.significance import Pair as Pair
-    from medassay.study.significance import cliffs_delta as cliffs_delta
     from medassay.study.significance import compare as compare
-    from medassay.study.significance import holm as holm
     from medassay.study.stress import RUNGS as RUNGS
     from medassay.study.stress import Card as Card
     from medassay.study.stress import Drop as Drop
@@ -66,7 +53,6 @@ if TYPE_CHECKING:
     from medassay.study.trust_fit import Fit as Fit
     from medassay.study.trust_fit import Labelled as Labelled
     from medassay.study.trust_fit import fit as fit
-    from medassay.study.trust_fit import trust_of as trust_of
     from medassay.study.trust_studies import TrustScores as TrustScores
     from medassay.study.trust_studies import ablation as ablation
     from medassay.study.trust_studies import benchmark as benchmark
@@ -79,20 +65,19 @@ if TYPE_CHECKING:
     from medassay.study.validation import validate as validate
 
 _PUBLIC = {
-    "agreement": "alpha_interval cohen_kappa count_f1 fleiss_kappa krippendorff_alpha mean_over_pairs "
+    "agreement": "Level alpha_interval cohen_kappa count_f1 fleiss_kappa krippendorff_alpha mean_over_pairs "
     "rater_correlation",
-    "calibration": "auc aurc curve deploy_threshold ece reject_threshold reliability",
-    "changes": "NotMade change hallucinate kinds reworded",
+    "changes": "change kinds",
     "correlation": "COEFFICIENTS kendall pearson spearman",
-    "material": "FORMS Material Original Variant Varied brings_changes make_material originals_of sample "
-    "vary_cases vary_originals",
-    "resampling": "Estimate Floats bootstrap_sums interval",
+    "material": "FORMS Material Original Variant Varied brings_changes make_material originals_of sample vary_cases "
+    "vary_originals",
+    "resampling": "Estimate Floats",
     "score_columns": "ScoreColumns",
-    "significance": "Comparison Pair cliffs_delta compare holm",
+    "significance": "Comparison Pair compare",
     "stress": "Card Drop RUNGS Stress sensitivity_cards",
     "summary": "Aggregate Tally summarise",
     "tables": "Cell Table",
-    "trust_fit": "Fit Labelled fit trust_of",
+    "trust_fit": "Fit Labelled fit",
     "trust_studies": "TrustScores ablation benchmark gap gather repeat_runs sensitivity",
     "validation": "Agreement Validation validate",
 }
