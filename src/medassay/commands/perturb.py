@@ -141,7 +141,7 @@ class PerturbRun:
             rows = read_cases(self.cases, self.columns, format=self.format, strict=self.strict)
         for row in rows:
             if row.case is None:
-                self._note(f"{row.place}: {row.problem}")
+                self._note(f"{row.location}: {row.problem}")
             else:
                 yield row.case
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from medassay.human.protocols.base import Protocol, Words
 from medassay.human.state import answers
-from medassay.study.resampling import Floats
+from medassay.study import Floats
 
 if TYPE_CHECKING:
     from medassay.human.store import Store
