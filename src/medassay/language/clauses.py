@@ -1,9 +1,9 @@
-"""A report cut into statements, and which of them speak of the same thing.
+"""A report cut into clauses, and which of them speak of the same thing.
 
-A statement is a clause with content (an entity, a marker's result, a number, a stage), read within its
-report. Two statements are worth comparing where they share a subject: a marker, a finding or diagnosis,
+A clause counts where it has content (an entity, a marker's result, a number, a stage); it is read within its
+report. Two clauses are worth comparing where they share a subject: a marker, a finding or diagnosis,
 margins, nodes, a grade, a measured thing, a side; or where one describes what the other diagnoses.
-Statements about different specimens (part A, part B) or different points in time are kept apart.
+Clauses about different specimens (part A, part B) or different points in time are kept apart.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ONE_SPECIMEN = 3_000
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Clause:
     """One clause of a report: a small report of its own whose text stands at [start, end) of the whole.
 
     specimen: label of the part it speaks of, empty where the report has none. many: whether the report has several
@@ -55,18 +55,18 @@ class Statement:
     topics: frozenset[str]
 
 
-def statements(report: Report) -> list[Statement]:
-    """The statements of a report, in text order; clauses without content are left out."""
+def clauses(report: Report) -> list[Clause]:
+    """The clauses of a report, in text order; clauses without content are left out."""
     parts = specimens(report.text)
     heads = report.sections()
-    made = _made(report, list(_clauses(report.text)), parts, heads)
+    made = _made(report, list(_clause_spans(report.text)), parts, heads)
     if len(made) > 1:
         return made
-    # A report of one line: its items are the statements.
+    # A report of one line: its items are the clauses.
     return _made(report, list(_items(report)), parts, heads)
 
 
-def _made(report: Report, spans: list[tuple[int, int]], parts: list[Specimen], heads: list[Section]) -> list[Statement]:
+def _made(report: Report, spans: list[tuple[int, int]], parts: list[Specimen], heads: list[Section]) -> list[Clause]:
     many = len(parts) > 1 or len(_LABELS.findall(report.text)) > 2 or len(report.text) > _ONE_SPECIMEN
     made = []
     for start, end in spans:
@@ -79,11 +79,11 @@ def _made(report: Report, spans: list[tuple[int, int]], parts: list[Specimen], h
         section = section_at(heads, start)
         kind = section.kind if section else ""
         past = bool(_PAST.search(text)) or kind in _ASIDE
-        made.append(Statement(small, start, end, label, many, kind, past, topics))
+        made.append(Clause(small, start, end, label, many, kind, past, topics))
     return made
 
 
-def _clauses(text: str) -> Iterator[tuple[int, int]]:
+def _clause_spans(text: str) -> Iterator[tuple[int, int]]:
     for first, last in sentences(text):
         start = first
         for match in _CUT.finditer(text, first, last):
@@ -124,7 +124,7 @@ def _items(report: Report) -> Iterator[tuple[int, int]]:
 
 
 def _topics(report: Report) -> frozenset[str]:
-    """What a statement is about, as keys that two statements can share."""
+    """What a clause is about, as keys that two clauses can share."""
     text = report.text
     found = {f"marker {stain.marker}" for stain in read_stains(text)}
     found |= {status.topic for status in read_status(text)}
@@ -149,12 +149,12 @@ def _topics(report: Report) -> frozenset[str]:
 
 
 DESCRIBES = 3.0
-"""Balance of evidence from which a statement counts as the description of some diagnosis."""
+"""Balance of evidence from which a clause counts as the description of some diagnosis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two statements, by index, to be compared: premise and hypothesis, and why."""
+    """Two clauses, by index, to be compared: premise and hypothesis, and why."""
 
     premise: int
     hypothesis: int
@@ -162,13 +162,13 @@ class Pair:
 
 
 FEW = 3
-"""Pairs below which a report's statements are also held to its diagnosis, whatever they speak of."""
+"""Pairs below which a report's clauses are also held to its diagnosis, whatever they speak of."""
 
 
-def pairs(found: list[Statement]) -> list[Pair]:
-    """The pairs of statements that speak of the same thing, descriptions before the diagnoses they are held to.
+def pairs(found: list[Clause]) -> list[Pair]:
+    """The pairs of clauses that speak of the same thing, descriptions before the diagnoses they are held to.
 
-    Where these are few, every other statement is paired with the diagnosis as well (kind `conclusion`).
+    Where these are few, every other clause is paired with the diagnosis as well (kind `conclusion`).
     """
     made = _alike(found)
     if len(made) >= FEW:
@@ -190,8 +190,8 @@ def pairs(found: list[Statement]) -> list[Pair]:
     return made
 
 
-def described(found: list[Statement]) -> list[Pair]:
-    """Every statement of findings with every statement of a diagnosis: the pairs of the published method."""
+def described(found: list[Clause]) -> list[Pair]:
+    """Every clause of findings with every clause of a diagnosis: the pairs of the published method."""
     kinds = [{entity.type for entity in one.report.entities} for one in found]
     premises = [i for i, types in enumerate(kinds) if "diagnosis" not in types and types & {"finding", "marker"}]
     hypotheses = [j for j, types in enumerate(kinds) if "diagnosis" in types]
@@ -199,10 +199,10 @@ def described(found: list[Statement]) -> list[Pair]:
 
 
 MOST = 2_000
-"""Pairs of one report that are compared at most, the nearest statements first; only very long texts reach it."""
+"""Pairs of one report that are compared at most, the nearest clauses first; only very long texts reach it."""
 
 
-def _alike(found: list[Statement]) -> list[Pair]:
+def _alike(found: list[Clause]) -> list[Pair]:
     made: list[Pair] = []
     usable = [i for i, one in enumerate(found) if not one.past]
     for distance in range(1, min(len(usable), MOST)):
@@ -220,8 +220,8 @@ def _alike(found: list[Statement]) -> list[Pair]:
     )
 
 
-def _apart(one: Statement, other: Statement) -> bool:
-    """Whether two statements speak, or may speak, of different specimens."""
+def _apart(one: Clause, other: Clause) -> bool:
+    """Whether two clauses speak, or may speak, of different specimens."""
     if one.many:
         return not one.specimen or one.specimen != other.specimen
     return bool(one.specimen and other.specimen and one.specimen != other.specimen)
@@ -230,8 +230,8 @@ def _apart(one: Statement, other: Statement) -> bool:
 _OPPOSED = re.compile(r"^side (\d+)([ab])$")
 
 
-def _kind(one: Statement, other: Statement) -> str:
-    """Why two statements are comparable: what they share; empty where nothing."""
+def _kind(one: Clause, other: Clause) -> str:
+    """Why two clauses are comparable: what they share; empty where nothing."""
     shared = one.topics & other.topics
     for start in (
         "marker",
