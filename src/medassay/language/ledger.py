@@ -1,0 +1,155 @@
+"""The ledger of a case: every statement with its verdict and the words that decide it.
+
+People who judge a generated text go through it statement by statement and ask whether it is borne out, contradicted,
+or nowhere to be found, and through the reference and ask whether each statement is there (Ben Abacha et al. 2023,
+section 3). The ledger is that table, made by the role `checker`. It is computed once per case, whatever metrics are
+asked for. For research and quality assurance, not for clinical decisions.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from medassay.language.mentions import mentions
+from medassay.language.numbers import numbers
+from medassay.language.statements import Statement, split
+from medassay.models.base import CheckerModel
+from medassay.spans import Check
+
+CANDIDATE, REFERENCE, SOURCE = "candidate", "reference", "source"
+
+CERTAIN = 0.8
+"""Probability of support by the reference from which a statement is not looked for in the source as well."""
+
+MOST_STATEMENTS = 2_000
+"""Statements of one text that are judged; a longer text is judged as far as that and the ledger says so."""
+
+_KEPT = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of one case: a candidate, and the reference and the source where there are any."""
+
+    candidate: str
+    reference: str | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One statement judged against one text. of, against: `candidate`, `reference` or `source`."""
+
+    of: str
+    statement: Statement
+    against: str
+    check: Check
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """All verdicts of one case.
+
+    verdicts: the candidate's statements against the reference, then, where the reference does not clearly support
+    them, against the source; then the statements of the reference (of the source, where there is no reference)
+    against the candidate.
+    cut: names of texts that have more statements than are judged.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    cut: tuple[str, ...] = ()
+
+    def select(self, of: str, against: str) -> list[Verdict]:
+        """The verdicts on the statements of one text against another, in the order of the text."""
+        return [verdict for verdict in self.verdicts if verdict.of == of and verdict.against == against]
+
+    def candidate(self) -> list[list[Verdict]]:
+        """For each statement of the candidate its verdicts, one or two."""
+        groups: dict[tuple[int, int, str], list[Verdict]] = {}
+        for verdict in self.verdicts:
+            if verdict.of == CANDIDATE:
+                key = (verdict.statement.start, verdict.statement.end, verdict.statement.text)
+                groups.setdefault(key, []).append(verdict)
+        return list(groups.values())
+
+    def expected(self) -> list[Verdict]:
+        """The verdicts on what the candidate should state: the reference's statements, else the source's."""
+        return [verdict for verdict in self.verdicts if verdict.against == CANDIDATE]
+
+
+class LedgerMaker:
+    """Makes ledgers with one checker; the last few hundred are kept."""
+
+    def __init__(self, checker: CheckerModel) -> None:
+        self.checker = checker
+        self.kept: OrderedDict[Texts, Ledger] = OrderedDict()
+
+    def ledgers(self, cases: Sequence[Texts]) -> list[Ledger]:
+        """The ledger of each case."""
+        fresh = [case for case in dict.fromkeys(cases) if case not in self.kept]
+        made = dict(zip(fresh, self._make(fresh)))
+        ledgers = [made.get(case) or self.kept[case] for case in cases]
+        self.kept.update(made)
+        while len(self.kept) > _KEPT:
+            self.kept.popitem(last=False)
+        return ledgers
+
+    def _make(self, cases: Sequence[Texts]) -> list[Ledger]:
+        first = [list(_asked(case)) for case in cases]
+        verdicts = self._judge(cases, first)
+        second = [list(_asked_of_source(case, own)) for case, own in zip(cases, verdicts)]
+        found = self._judge(cases, second)
+        return [Ledger(tuple(_ordered([*own, *more])), _cut(case)) for case, own, more in zip(cases, verdicts, found)]
+
+    def _judge(self, cases: Sequence[Texts], asked: Sequence[Sequence[_Question]]) -> list[list[Verdict]]:
+        """All questions of all cases at once."""
+        pairs = [
+            (getattr(case, against), statement.text)
+            for case, questions in zip(cases, asked)
+            for _, statement, against in questions
+        ]
+        checks = iter(self.checker.check(pairs))
+        return [
+            [Verdict(of, statement, against, next(checks)) for of, statement, against in questions]
+            for questions in asked
+        ]
+
+
+_Question = tuple[str, Statement, str]
+
+
+def _asked(case: Texts) -> Iterator[_Question]:
+    against = REFERENCE if case.reference is not None else SOURCE
+    if getattr(case, against) is None:
+        return
+    for statement in split(case.candidate)[:MOST_STATEMENTS]:
+        yield CANDIDATE, statement, against
+    expected = split(getattr(case, against))[:MOST_STATEMENTS]
+    for statement in expected:
+        if against == REFERENCE or is_clinical(statement.text):
+            yield against, statement, CANDIDATE
+
+
+def _asked_of_source(case: Texts, verdicts: Sequence[Verdict]) -> Iterator[_Question]:
+    if case.source is None or case.reference is None:
+        return
+    for verdict in verdicts:
+        if verdict.of == CANDIDATE and verdict.check.probabilities[0] < CERTAIN:
+            yield CANDIDATE, verdict.statement, SOURCE
+
+
+def _ordered(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    order = {(CANDIDATE, REFERENCE): 0, (CANDIDATE, SOURCE): 1, (REFERENCE, CANDIDATE): 2, (SOURCE, CANDIDATE): 2}
+    return sorted(verdicts, key=lambda verdict: order[verdict.of, verdict.against])
+
+
+def _cut(case: Texts) -> tuple[str, ...]:
+    sides = (CANDIDATE, REFERENCE if case.reference is not None else SOURCE)
+    return tuple(side for side in sides if len(split(getattr(case, side) or "")) > MOST_STATEMENTS)
+
+
+def is_clinical(text: str) -> bool:
+    """Whether a statement of a dialogue names something clinical or a number, so that a note should have it."""
+    return bool(mentions(text)) or bool(numbers(text))
