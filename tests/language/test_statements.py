@@ -128,6 +128,8 @@ def test_a_negation_goes_with_all_that_it_governs_and_nothing_else(text: str, ex
             ],
         ),
         ("Sections are negative for. malignancy.", ["Sections are negative for malignancy"]),
+        ("There is a glioma, WHO Grade II.", ["There is a glioma", "A glioma, WHO Grade II"]),
+        ("The stage is T1a, N0, Mx.", ["The stage is T1a, N0, Mx"]),
         ("Tumor stage: pT2b pN0 (0/60) pMX; G3 R0", ["Tumor stage: pT2b pN0 (0/60) pMX; G3 R0"]),
     ],
 )
@@ -168,6 +170,11 @@ def test_an_answer_carries_its_question() -> None:
         ("My head hurts.", "Patient"),
     ]
     assert text[statements[0].start : statements[0].end] == "Any fever?\nPatient: No."
+
+
+def test_a_greeting_does_not_answer_a_question() -> None:
+    text = "Doctor: Good morning. You're forty, correct? Patient: Good morning, doctor. Yes, that's correct."
+    assert texts(text) == ["You're forty, correct? Yes, that's correct."]
 
 
 def test_offsets_are_those_of_the_words_that_state_it() -> None:

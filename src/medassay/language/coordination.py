@@ -81,7 +81,7 @@ def _cut(sentence: Sentence, main: int) -> list[Chunk]:
 def _opened(sentence: Sentence, chunk: Chunk, base: int, i: int) -> Chunk | None:
     """The chunk that begins at or after word `i`, or None where the one before goes on."""
     words, n = sentence.words, len(sentence)
-    at, joined = _connector(sentence, i)
+    at, joined = sentence.after_connector(i)
     connected = at > i
     but = connected and words[at - 1] in ("but", "yet")
     contrast = at < n and sentence.is_any(at, "contrast")
@@ -110,29 +110,16 @@ def _opened(sentence: Sentence, chunk: Chunk, base: int, i: int) -> Chunk | None
         return Chunk("item" if under else "verb", at, n, True, joined)
     if words[i] == ";" and named_pattern("stage code").match(sentence.text, sentence.starts[at]):
         return None
-    if words[i] == ";" or (strict and connected) or (sentence.opens_clause(at) and (governed or not joined)):
+    if (
+        words[i] == ";"
+        or (strict and connected)
+        or (sentence.opens_clause(at) and (governed or not joined or chunk.kind == "phrase"))
+    ):
         return Chunk("clause", at, n, True, joined)
     if not connected or _belongs(sentence, chunk, i, at, joined, governed):
         return None
     # "no fever but a cough": what follows "but" is not under the negation.
     return Chunk("clause" if but and negated else "item", at, n, True, joined)
-
-
-def _connector(sentence: Sentence, i: int) -> tuple[int, bool]:
-    """Where the words after a comma, semicolon or coordinator at `i` begin, and whether "and" or "or" stands there."""
-    at, joined = i, False
-    while at < min(i + 4, len(sentence)):
-        if sentence.words[at : at + 3] == ["as", "well", "as"]:
-            at, joined = at + 3, True
-        elif sentence.words[at : at + 2] == ["along", "with"]:
-            at, joined = at + 2, True
-        elif sentence.is_any(at, "coordinator"):
-            at, joined = at + 1, joined or sentence.words[at] not in ("but", "yet")
-        elif sentence.words[at] in (",", ";") or (at > i and sentence.words[at] == "also"):
-            at += 1
-        else:
-            break
-    return at, joined
 
 
 def _outside(sentence: Sentence, at: int) -> int:
@@ -203,6 +190,9 @@ def _specifies(sentence: Sentence, chunk: Chunk, i: int, at: int, last: int, gov
     """Whether the words [at, last) after a comma specify the noun before it, or the comma stands between adjectives."""
     if sentence.is_any(last - 1, "apposition") and last - at < 5:
         return True
+    code = named_pattern("stage code")
+    if code.match(sentence.text, sentence.starts[at]) and code.match(sentence.text, sentence.starts[i - 1]):
+        return True
     result = sentence.is_any(at, "status") and (last - at == 1 or sentence.words[at + 1] in ("for", "by", "of"))
     if result and not governed:
         return True
@@ -219,7 +209,7 @@ def _specifies(sentence: Sentence, chunk: Chunk, i: int, at: int, last: int, gov
 def _carry(sentence: Sentence, chunks: list[Chunk], opener: str) -> None:
     """Give every chunk the words that it needs to stand alone."""
     opener = f"{opener}," if opener else ""
-    group, subject = chunks[0], ""
+    group, subject, spoken_of = chunks[0], "", ""
     for i, chunk in enumerate(chunks):
         before = chunks[i - 1]
         if chunk.kind == "clause":
@@ -230,9 +220,11 @@ def _carry(sentence: Sentence, chunks: list[Chunk], opener: str) -> None:
         elif chunk.kind == "relative":
             subject = chunk.prefix = _relative_subject(sentence, before, chunk, subject)
         elif chunk.kind == "phrase":
-            chunk.prefix = _phrase_prefix(sentence, group, before, chunk, subject)
+            chunk.prefix = _phrase_prefix(sentence, before, chunk, subject, spoken_of)
         else:
             chunk.prefix = _item_prefix(sentence, group, chunk)
+        if chunk.kind != "item":
+            spoken_of = chunk.prefix if chunk.kind == "phrase" else ""
         if chunk.kind != "item" or _governs_next(sentence, chunk, chunks[i + 1 : i + 2]):
             group = chunk
         chunk.complete = chunk.kind in ("verb", "relative") or sentence.has_verb(chunk.first, chunk.last)
@@ -282,17 +274,17 @@ def _relative_subject(sentence: Sentence, before: Chunk, chunk: Chunk, subject: 
     return _antecedent(sentence, before, subject)
 
 
-def _phrase_prefix(sentence: Sentence, group: Chunk, before: Chunk, chunk: Chunk, subject: str) -> str:
+def _phrase_prefix(sentence: Sentence, before: Chunk, chunk: Chunk, subject: str, spoken_of: str) -> str:
     """What a phrase speaks of: what the phrase before it does, the subject, or the words before it."""
     word = sentence.words[chunk.first]
     if chunk.joined and sentence.is_any(before.first, "negation") and word not in ("with", "without", "including"):
         return _joined(before.prefix, sentence.words[before.first])
-    if chunk.connected and group.kind == "phrase":
-        return group.prefix
+    if chunk.connected and spoken_of:
+        return spoken_of
     if (word in ("complaining", "reporting", "denying") or (chunk.connected and before.kind == "item")) and subject:
         return f"{subject} is" if word.endswith("ing") else subject
     first, _ = sentence.object(before)
-    if sentence.is_any(first, "tight") and first > before.first:
+    if sentence.is_any(first, "tight") and first > before.first and before.kind != "phrase":
         end = before.last if sentence.words[first] == "to" else first
         return _joined(before.prefix, sentence.context(before.first, end))
     antecedent = _antecedent(sentence, before, subject)
@@ -322,7 +314,9 @@ def _item_prefix(sentence: Sentence, group: Chunk, item: Chunk) -> str:
     if governor < 0 or sentence.verbs[at] or not sentence.states(governor + 1, group.last):
         governor = sentence.last_of(group.first, group.last, "negation") if under else -1
     if governor < 0:
-        return group.prefix if group.kind != "clause" else ""
+        if group.kind != "phrase":
+            return group.prefix if group.kind != "clause" else ""
+        governor = group.first + sentence.is_any(group.first + 1, "tight")
     if sentence.is_any(at, "negation") and sentence.words[governor] not in _LIGHT_VERBS:
         return ""
     if sentence.is_any(governor, "negation") and not under:
@@ -366,7 +360,7 @@ def _share_nouns(sentence: Sentence, chunks: list[Chunk]) -> None:
     for chunk, after in pairwise(chunks):
         if after.kind != "item" or not after.joined:
             continue
-        first, last = (chunk.first, chunk.last) if chunk.kind == "item" else sentence.object(chunk)
+        first, last = sentence.object(chunk)
         while first < last - 1 and sentence.is_any(first, "determiner"):
             first += 1
         end = min(after.last, sentence.item_end(after.first))

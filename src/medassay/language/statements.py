@@ -43,6 +43,9 @@ _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _LONGEST_LABEL = 7
 """Words of a field's label."""
 
+_SHORT_LINE = 400
+"""Characters: a heading in capitals holds for a line of this length; in longer ones for its sentence only."""
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -113,6 +116,7 @@ class _Note:
         """Begin what stands under a heading; stated: whether text follows it in the same line."""
         self.heading, self.heading_start = label.lower(), start
         lists = label.lower().rpartition(" ")[2] in statement_words("list heading")
+        lists = lists or "\n" in self.laid_out[start : start + _SHORT_LINE]
         self._carry(label, "text" if not stated else "line" if lists else "sentence")
 
     def _sentence(self, start: int, end: int) -> Iterator[Statement]:
@@ -210,14 +214,17 @@ def _dialogue(text: str, spoken: list[Turn]) -> Iterator[Statement]:
         first = True
         for start, end in (part for a, b in spans for part in _cut(text, a, b, _REPLY)):
             sentence = " ".join(text[start:end].split())
+            talk = _small_talk(sentence)
             if sentence.endswith("?"):
                 asked = (asked[0], end) if asked and asked[0] >= turn.start else (start, end)
+            elif talk and talk.isdisjoint(statement_words("answer")):
+                continue
             elif asked is not None and first and asked[1] <= turn.start:
                 question = " ".join(text[asked[0] : asked[1]].split())
-                if not _is_small_talk(f"{question} {sentence}"):
+                if not (talk and _small_talk(question)):
                     yield Statement(f"{question} {sentence}", asked[0], end, "", turn.speaker)
                 first = False
-            elif not _is_small_talk(sentence):
+            elif not talk and not sentence.endswith(":"):
                 yield Statement(sentence, start, end, "", turn.speaker)
                 first = False
         if asked is not None and asked[0] < turn.start:
@@ -231,14 +238,16 @@ def _cut(text: str, start: int, end: int, where: re.Pattern[str]) -> Iterator[tu
     yield start, end
 
 
-def _is_small_talk(sentence: str) -> bool:
-    """Whether a sentence of a dialogue states nothing: `Okay.`, `Thank you, doctor.`"""
+def _small_talk(sentence: str) -> set[str]:
+    """The phrases of a sentence that states nothing (`Okay.`, `Thank you, doctor.`); none where it states something."""
     words = [word.lower().replace("’", "'") for word in _WORD.findall(sentence)]
-    phrases = statement_words("small talk")
+    known = statement_words("small talk")
+    phrases: set[str] = set()
     at = 0
     while at < len(words):
-        length = next((n for n in range(6, 0, -1) if " ".join(words[at : at + n]) in phrases), 0)
+        length = next((n for n in range(6, 0, -1) if " ".join(words[at : at + n]) in known), 0)
         if not length:
-            return False
+            return set()
+        phrases.add(" ".join(words[at : at + length]))
         at += length
-    return True
+    return phrases

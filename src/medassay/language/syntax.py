@@ -71,7 +71,8 @@ class Sentence:
         marks = list(_TOKEN.finditer(text, start, end))
         known = statement_kinds()
         self.text = text
-        self.words = [mark[0].lower() for mark in marks]
+        # WHO is an organisation whose grades are named after it, not the pronoun.
+        self.words = [mark[0].lower() if mark[0] != "WHO" else "w.h.o" for mark in marks]
         self.starts = [mark.start() for mark in marks]
         self.ends = [mark.end() for mark in marks]
         self._kinds = [known.get(word, _NO_KINDS) for word in self.words]
@@ -167,6 +168,22 @@ class Sentence:
             if i > first and (stops or (word in _PRONOUNS and not adverbial)):
                 return False
         return False
+
+    def after_connector(self, i: int) -> tuple[int, bool]:
+        """Where the words after a comma or coordinator at `i` begin, and whether "and" or "or" stands there."""
+        at, joined = i, False
+        while at < min(i + 4, len(self)):
+            if self.words[at : at + 3] == ["as", "well", "as"]:
+                at, joined = at + 3, True
+            elif self.words[at : at + 2] == ["along", "with"]:
+                at, joined = at + 2, True
+            elif self.is_any(at, "coordinator"):
+                at, joined = at + 1, joined or self.words[at] not in ("but", "yet")
+            elif self.words[at] in (",", ";") or (at > i and self.words[at] == "also"):
+                at += 1
+            else:
+                break
+        return at, joined
 
     def after_opener(self) -> int:
         """Where the main clause begins after an adverbial and its comma ("On arrival, …"); 0 where there is none."""
