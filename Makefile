@@ -8,7 +8,7 @@ ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(ENOUGH)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: demo test lint setup readme graph bench profile papers clean
+.PHONY: models demo test lint setup readme graph bench profile papers clean
 
 # The environment of a user: core only. Stamp files make repeated calls instant.
 $(VENV)/.core: pyproject.toml
@@ -65,6 +65,18 @@ profile: $(VENV)/.dev
 papers: $(VENV)/.dev
 	@test -n "$(DATA)" || { echo "say where the data are: make papers DATA=/path/to/data"; exit 2; }
 	$(BIN)/python -m benchmarks.papers --data $(DATA)
+
+# The reader (role checker) from the data folder and corpus/, on a GPU: BASE is a folder with an MPNet.
+models: .venv-train/.ready
+	@test -n "$(DATA)" -a -n "$(BASE)" || { echo "say where data and base are: make models DATA=… BASE=…"; exit 2; }
+	.venv-train/bin/python -m medassay.training.reader prepare --data $(DATA) --corpus corpus --base $(BASE) --out build/reader
+	.venv-train/bin/python -m medassay.training.reader train --folder build/reader --out build/reader
+	.venv-train/bin/python -m medassay.training.reader export --folder build/reader --out build/reader
+
+.venv-train/.ready: pyproject.toml
+	@$(PYTHON) -m venv .venv-train
+	@.venv-train/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[train]'
+	@touch $@
 
 clean:
 	rm -rf $(VENV) .venv-* demo-out dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -234,7 +234,7 @@ def test_a_folder_is_read_as_its_files_in_the_order_of_their_names(tmp_path: Pat
         ("a.csv:2", "two"),
         ("y", "three"),
     ]
-    problems = [f"{row.place}: {row.problem}" for row in rows if row.problem]
+    problems = [f"{row.location}: {row.problem}" for row in rows if row.problem]
     assert problems[0] == "b.jsonl, row 2: id 'x' already stands in a.csv, row 2; ids must be unique a system"
     assert problems[1].startswith("b.jsonl, row 3: not JSON")
     with pytest.raises(InputError, match=r"b\.jsonl, row 2"):

@@ -29,7 +29,7 @@ from medassay.result import Result, Summary
 if TYPE_CHECKING:
     from medassay.metrics.subject import Prompts, Subject
     from medassay.metrics.trust import Trust
-    from medassay.study.summary import Aggregate
+    from medassay.study import Aggregate
 
 _EXPLAINED = 2_000
 """Cases that a report page carries: a result of no more keeps its evidence without being asked."""
@@ -203,10 +203,10 @@ class FileRun:
     def _file_sinks(self, summary: Summary) -> Iterator[Sink]:
         """A sink for each file that was asked for."""
         if self.out is not None:
-            said = {"references": self.metrics[0].references, "seed": self.seed}
-            yield ScoresFile(self.out, self.metrics, said)
+            settings = {"references": self.metrics[0].references, "seed": self.seed}
+            yield ScoresFile(self.out, self.metrics, settings)
         if self.report is not None:
-            from medassay.report.page import PageFile, page_settings
+            from medassay.report import PageFile, page_settings
 
             usual = page_settings(self.metrics, resamples=self.resamples, cluster=self.cluster, seed=self.seed)
             yield PageFile(self.report, self.metrics, lambda: summary.aggregates, settings={**usual, **self.settings})
@@ -257,8 +257,8 @@ class FileRun:
         written = [path for path in (self.out, self.report, self.evidence, self.distribution) if path is not None]
         for path in written:
             check_output(path, inputs=(self.cases,))
-        places = [path.resolve() for path in written]
-        twice = next((path for path, place in zip(written, places) if places.count(place) > 1), None)
+        targets = [path.resolve() for path in written]
+        twice = next((path for path, target in zip(written, targets) if targets.count(target) > 1), None)
         if twice is not None:
             raise InputError(f"{twice}: scores, report and other outputs cannot be one file; name two")
         if self.store is not None and self.engine.name == "ray":

@@ -128,7 +128,7 @@ class Row:
     file: str = ""
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where it stands, for messages."""
         return f"{self.file}, row {self.number}" if self.file else f"row {self.number}"
 
@@ -197,10 +197,10 @@ class Identities:
             first = self.seen.add(repr(row.case.key).encode(), (len(self.files) - 1) << 40 | row.number)
             if first is not None:
                 again = f"id '{row.case.id}'" + (f", system '{row.case.system}'" if row.case.system else "")
-                stood = Row(first & (1 << 40) - 1, None, "", self.files[first >> 40]).place
+                stood = Row(first & (1 << 40) - 1, None, "", self.files[first >> 40]).location
                 row = replace(row, case=None, problem=f"{again} already stands in {stood}; ids must be unique a system")
         if self.strict and row.problem:
-            raise InputError(f"{self.name}, {row.place}: {row.problem}")
+            raise InputError(f"{self.name}, {row.location}: {row.problem}")
         return row
 
     def end(self) -> None:

@@ -12,7 +12,6 @@ code   meaning
 
 from __future__ import annotations
 
-import socket
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -190,6 +189,8 @@ def need_extra(what: str, extra: str, *modules: str) -> None:
 
 def check_port(host: str, port: int) -> None:
     """Stop where the port is taken or the address is not this machine's, before anything is served."""
+    import socket
+
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -14,7 +14,7 @@ from medassay.engine.scores_file import Flat, ScoresFile
 from medassay.engine.sinks import Sink, feed
 from medassay.metrics.base import Metric
 from medassay.scores import Score
-from medassay.study.summary import Aggregate, Tally, summarise
+from medassay.study import Aggregate, Tally, summarise
 
 if TYPE_CHECKING:
     import pandas
@@ -98,7 +98,7 @@ class Result:
 
     def table(self, by: str | None = None) -> str:
         """The summary as plain text."""
-        from medassay.report.terminal import summary_text
+        from medassay.report import summary_text
 
         return summary_text(self.summary(by))
 
@@ -125,7 +125,7 @@ class Result:
 
     def report(self, path: str | Path, *, title: str | None = None, resamples: int = 1000, seed: int = 1) -> None:
         """Write the report page: one HTML file, no network. By system, with a comparison where there are several."""
-        from medassay.report.page import PageFile, page_settings
+        from medassay.report import PageFile, page_settings
 
         summary = Summary(self.metrics, "system", "reference", resamples, seed)
         settings = page_settings(self.metrics, resamples=resamples, cluster="reference", seed=seed)
@@ -156,6 +156,6 @@ class Result:
         return f"<Result: {len(self.cases)} cases × {len(self.metrics)} metrics>\n{self.table()}"
 
     def _repr_html_(self) -> str:
-        from medassay.report.page import summary_html
+        from medassay.report import summary_html
 
         return summary_html(self.summary())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from medassay.language.clauses import clauses, described, pairs
 from medassay.language.contradiction import CONTRADICTS, ENTAILS, compare, strongest_verdict, within
 from medassay.language.graph import Report, read_reports
-from medassay.language.statements import described, pairs, statements
 from medassay.models.graphs import HOME
 
 pytestmark = pytest.mark.skipif(not (HOME / "manifest.json").is_file(), reason="no embedded models in this checkout")
@@ -96,13 +96,13 @@ def test_a_statement_may_contradict_itself() -> None:
 
 def cut(text: str) -> tuple[Report, list[str]]:
     (report,) = read_reports([text])
-    return report, [one.report.text for one in statements(report)]
+    return report, [one.report.text for one in clauses(report)]
 
 
-def test_statements_are_slices_of_the_report() -> None:
+def test_clauses_are_slices_of_the_report() -> None:
     text = "Invasive carcinoma, grade II. ER positive; PR negative. Received in formalin. No necrosis is seen."
     report, _ = cut(text)
-    found = statements(report)
+    found = clauses(report)
     assert len(found) >= 3
     for one in found:
         assert text[one.start : one.end] == one.report.text
@@ -118,7 +118,7 @@ def test_specimens_and_history_are_kept_apart() -> None:
     (report,) = read_reports(
         ["A. Kidney, left: No necrosis is seen. B. Kidney, right: Necrosis is present. History of necrosis previously."]
     )
-    found = statements(report)
+    found = clauses(report)
     for pair in pairs(found):
         one, other = found[pair.premise], found[pair.hypothesis]
         assert not (one.specimen and other.specimen and one.specimen != other.specimen)
@@ -127,5 +127,5 @@ def test_specimens_and_history_are_kept_apart() -> None:
 
 def test_the_published_pairs_join_findings_and_diagnoses() -> None:
     (report,) = read_reports(["Zellballen pattern is seen. The diagnosis is pheochromocytoma."])
-    found = statements(report)
+    found = clauses(report)
     assert {pair.kind for pair in described(found)} <= {"description"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medassay.language.facts import facts, turns
+from medassay.language.facts import facts
 
 
 @pytest.mark.parametrize(
@@ -33,11 +33,6 @@ def test_an_answer_carries_its_question() -> None:
     assert [fact.text for fact in found] == ["Any fever? No.", "My head hurts."]
     assert [fact.speaker for fact in found] == ["Patient", "Patient"]
     assert text[found[0].start : found[0].end] == "Any fever?\nPatient: No."
-
-
-def test_headings_are_no_speakers() -> None:
-    assert turns("Allergies: none. Medications: aspirin. Family history: negative. Surgeries: none.") == []
-    assert turns("No dialogue at all.") == []
 
 
 @given(st.text(max_size=200))

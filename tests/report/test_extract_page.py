@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medassay.report import extract_page
-from medassay.report.extract_page import Page
+from medassay.report.extract_page import ExtractPage
 
 
 def entity(text: str, words: str, type: str, assertion: str = "present", **more: Any) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Reader(HTMLParser):
 
 
 def drawn(record: dict[str, Any]) -> str:
-    page = Page()
+    page = ExtractPage()
     page.add(record)
     return page.html()
 
@@ -91,7 +91,7 @@ def test_relations_lead_to_their_entities() -> None:
 
 
 def test_anchors_of_several_reports_differ() -> None:
-    page = Page()
+    page = ExtractPage()
     page.add(RECORD)
     page.add(RECORD)
     ids = [attrs["id"] for _, attrs in Reader(page.html()).elements if "id" in attrs]
@@ -133,7 +133,7 @@ def test_any_spans_leave_the_text_whole(text: str, places: list[tuple[int, int]]
 
 def test_what_a_page_cannot_hold_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extract_page, "BYTES", len(extract_page.draw(RECORD).encode()) * 2)
-    page = Page()
+    page = ExtractPage()
     for _ in range(5):
         page.add(RECORD)
     html = page.html()

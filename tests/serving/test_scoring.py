@@ -14,7 +14,7 @@ pytest.importorskip("fastapi")
 from medassay import Case, Metric, Score, Scorer
 from medassay.serving.batching import Batcher
 from medassay.serving.limits import Limits
-from medassay.serving.scoring import Scoring, Told
+from medassay.serving.scoring import JsonAnswer, Scoring
 
 JSON = (b"content-type", b"application/json")
 
@@ -66,13 +66,13 @@ def scope(length: int | None = None) -> dict[str, Any]:
     return {"type": "http", "method": "POST", "path": "/score", "headers": [JSON, *said]}
 
 
-async def sent(told: Told) -> list[dict[str, Any]]:
+async def sent(answer: JsonAnswer) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
 
     async def send(message: Any) -> None:
         messages.append(message)
 
-    await told({}, unread, send)
+    await answer({}, unread, send)
     return messages
 
 
@@ -108,9 +108,9 @@ def test_bytes_of_all_requests_count_against_one_bound() -> None:
         small = asyncio.create_task(scoring.answer(scope(300), receiving(body_of(300))))
         scoring.batcher.start()
         for task in (first, small):
-            told = await task
-            assert told.status_code == 200
-            await sent(told)
+            answer = await task
+            assert answer.status_code == 200
+            await sent(answer)
 
     within(Limits(body=700, held=1000), story)
 
@@ -135,27 +135,27 @@ def test_where_cases_have_no_room_no_body_is_read() -> None:
 
 def test_a_request_that_is_too_large_is_not_read() -> None:
     async def story(scoring: Scoring) -> None:
-        told = await scoring.answer(scope(701), unread)
-        assert told.status_code == 413 and (b"connection", b"close") in told.raw_headers
-        await sent(told)
-        told = await scoring.answer(scope(), receiving(b"x" * 700, b"x", b"never read"))
-        assert told.status_code == 413
-        await sent(told)
-        told = await scoring.answer(scope(5), receiving(b"x" * 700, b"x", b"never read"))  # it said less
-        assert told.status_code == 413
-        await sent(told)
+        answer = await scoring.answer(scope(701), unread)
+        assert answer.status_code == 413 and (b"connection", b"close") in answer.raw_headers
+        await sent(answer)
+        answer = await scoring.answer(scope(), receiving(b"x" * 700, b"x", b"never read"))
+        assert answer.status_code == 413
+        await sent(answer)
+        answer = await scoring.answer(scope(5), receiving(b"x" * 700, b"x", b"never read"))  # it said less
+        assert answer.status_code == 413
+        await sent(answer)
 
     within(Limits(body=700), story)
 
 
 def test_a_request_that_does_not_come_is_not_waited_for() -> None:
     async def story(scoring: Scoring) -> None:
-        told = await scoring.answer(scope(500), silent)
-        assert told.status_code == 408
-        await sent(told)
-        told = await scoring.answer(scope(500), gone)
-        assert told.status_code == 400
-        await sent(told)
+        answer = await scoring.answer(scope(500), silent)
+        assert answer.status_code == 408
+        await sent(answer)
+        answer = await scoring.answer(scope(500), gone)
+        assert answer.status_code == 400
+        await sent(answer)
         waiting = asyncio.create_task(scoring.answer(scope(500), silent))
         await asyncio.sleep(0)
         assert scoring.held.bytes == 500
@@ -170,17 +170,17 @@ def test_a_long_answer_is_held_until_it_is_read() -> None:
     async def story(scoring: Scoring) -> None:
         scoring.batcher.start()
         body = json.dumps({"candidates": [str(k) for k in range(2000)]}).encode()
-        told = await scoring.answer(scope(len(body)), receiving(body))
-        assert scoring.held.bytes == len(told.body) > 2**16
+        answer = await scoring.answer(scope(len(body)), receiving(body))
+        assert scoring.held.bytes == len(answer.body) > 2**16
         read = asyncio.Event()
 
         async def send(message: Any) -> None:
             if message.get("body") == b"":
                 await read.wait()  # servers wait here until what was sent before has left
 
-        sending = asyncio.create_task(told({}, unread, send))
+        sending = asyncio.create_task(answer({}, unread, send))
         await asyncio.sleep(0.01)
-        assert scoring.held.bytes == len(told.body)
+        assert scoring.held.bytes == len(answer.body)
         read.set()
         await sending
 
@@ -192,8 +192,8 @@ def test_references_of_a_request_are_counted() -> None:
         scoring.batcher.start()
         for number, status in ((5, 200), (6, 413)):
             body = json.dumps({"candidates": ["a", "b"], "references": [["c"] * (number - 1), "d"]}).encode()
-            told = await scoring.answer(scope(len(body)), receiving(body))
-            assert told.status_code == status
-            await sent(told)
+            answer = await scoring.answer(scope(len(body)), receiving(body))
+            assert answer.status_code == status
+            await sent(answer)
 
     within(Limits(references=5), story)

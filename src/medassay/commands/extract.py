@@ -6,7 +6,6 @@ models, takes over the records in it that still fit and goes on from there.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -168,6 +167,8 @@ class Extraction:
 
     def _mark(self) -> str:
         """Tells runs apart whose records cannot be shared: other models, another version."""
+        import hashlib
+
         from medassay import __version__
         from medassay.models import load
 

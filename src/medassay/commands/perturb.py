@@ -8,7 +8,6 @@ hashes). Same input and seed, same bytes.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -141,7 +140,7 @@ class PerturbRun:
             rows = read_cases(self.cases, self.columns, format=self.format, strict=self.strict)
         for row in rows:
             if row.case is None:
-                self._note(f"{row.place}: {row.problem}")
+                self._note(f"{row.location}: {row.problem}")
             else:
                 yield row.case
 
@@ -199,5 +198,7 @@ class PerturbRun:
 
 
 def _sha256(path: Path) -> str:
+    import hashlib
+
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -84,6 +83,8 @@ def _scored(
     path: Path, metrics: str, models: str, columns: str, format: str | None
 ) -> tuple[ScoreTable, list[str] | None, Sequence[str]]:
     """The scores, the columns asked for, and problems: from a scores file, or by scoring a case file."""
+    import tempfile
+
     from medassay.engine.score_table import read_scores
     from medassay.metrics.registry import as_part, load_metrics, names, split
     from medassay.records import read_records

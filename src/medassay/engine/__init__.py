@@ -1,19 +1,46 @@
-"""Runs: the local engine and Ray behind one interface, the store of results, and the jobs of the command line."""
+"""Metrics over cases: source -> engine -> sinks, the store of results, scores files and tables of scores."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from medassay.engine.base import CaseFiles, Engine, Scored, Source
+from medassay.engine.job import Failures, Job, Outcome
+from medassay.engine.local import Local, score_cases
+from medassay.engine.scores_file import Flat, ScoresFile
+from medassay.engine.sinks import DistributionFile, EvidenceFile, RouteCount, Sink
+from medassay.engine.store import Store
+from medassay.errors import MedassayError, UnknownName, nearest
 
-if TYPE_CHECKING:
-    from medassay.engine.base import Engine
+__all__ = [
+    "ENGINES",
+    "CaseFiles",
+    "DistributionFile",
+    "Engine",
+    "EvidenceFile",
+    "Failures",
+    "Flat",
+    "Job",
+    "Local",
+    "Outcome",
+    "RouteCount",
+    "Scored",
+    "ScoresFile",
+    "Sink",
+    "Source",
+    "Store",
+    "load_engine",
+    "score_cases",
+]
 
 ENGINES = ("local", "ray")
 
 
 def load_engine(name: str, *, workers: int | None = None, address: str | None = None) -> Engine:
-    """The engine of that name. workers: processes (None: one per core); address: of a Ray cluster."""
-    from medassay.errors import MedassayError, UnknownName, nearest
+    """The engine of that name.
 
+    Args:
+        workers: processes; None: one per core.
+        address: of a Ray cluster; None: one of our own on this machine.
+    """
     if name not in ENGINES:
         raise UnknownName(f"no engine '{name}'{nearest(name, ENGINES) or '.'} Engines: {', '.join(ENGINES)}")
     if name == "ray":
@@ -22,6 +49,4 @@ def load_engine(name: str, *, workers: int | None = None, address: str | None = 
         return Ray(workers, address)
     if address is not None:
         raise MedassayError(f"--address {address} names a Ray cluster: add --engine ray, or leave it out")
-    from medassay.engine.local import Local
-
     return Local(workers)

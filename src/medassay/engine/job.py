@@ -44,28 +44,28 @@ class Failures:
         self.reached: set[str] = set()
         """Metrics that came to a verdict on some complete case."""
 
-    def add(self, place: str, case: Case, scores: Mapping[str, Score]) -> str | None:
+    def add(self, location: str, case: Case, scores: Mapping[str, Score]) -> str | None:
         """Take in one case; the first failure, where there is one."""
-        told = None
+        line = None
         for metric in self.metrics:
             score = scores[metric.name]
             if score.failed is not None:
-                told = f"{place}: metric '{metric.name}': {score.failed}"
-                self.rows.setdefault(metric.name, []).append(told)
+                line = f"{location}: metric '{metric.name}': {score.failed}"
+                self.rows.setdefault(metric.name, []).append(line)
                 self.first.setdefault(metric.name, score)
             elif score.value is not None or lacking(case, metric.needs) is None:
                 self.reached.add(metric.name)
-        return told
+        return line
 
     @property
     def ended(self) -> dict[str, str]:
         """The error of each metric that failed on every case, and the line of code that raised it."""
-        told = {}
+        errors = {}
         for name, score in self.first.items():
             if name not in self.reached:
                 raised = score.evidence.get("raised")
-                told[name] = f"{score.failed}{f' ({raised})' if raised else ''}"
-        return told
+                errors[name] = f"{score.failed}{f' ({raised})' if raised else ''}"
+        return errors
 
     def problems(self) -> list[str]:
         """A line per case and metric that failed; one line for a metric that failed on every case."""
@@ -117,19 +117,19 @@ class Job:
 
     def _take(self, scored: Scored, failures: Failures) -> bool:
         """Hand one row to the sinks; whether it is a case."""
-        case, place = scored.row.case, scored.row.place
+        case, location = scored.row.case, scored.row.location
         if case is None:
-            self._tell(f"{place}: {scored.row.problem}")
+            self._tell(f"{location}: {scored.row.problem}")
             return False
         if not case.has("candidate"):
-            self._tell(f"{place}: column '{self.candidate}' is empty; the case is unscored", stop=self.strict)
-        failed = failures.add(place, case, scored.scores)
+            self._tell(f"{location}: column '{self.candidate}' is empty; the case is unscored", stop=self.strict)
+        failed = failures.add(location, case, scored.scores)
         if failed is not None and self.strict:
             raise InputError(f"{self.name}, {failed}")
         feed(self.sinks, case, scored.scores)
         for check in self.checks:
             for problem in check(case, scored.scores):
-                self._tell(f"{place}: {problem}", stop=self.strict)
+                self._tell(f"{location}: {problem}", stop=self.strict)
         return True
 
     def _tell(self, problem: str, *, stop: bool = False) -> None:

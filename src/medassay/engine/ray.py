@@ -135,7 +135,7 @@ class Ray:
             fn_kwargs=run.reading(),
             num_cpus=_READING,
         )
-        where: list[Placement] = [one for one in _PLACEMENTS if run.which(one)]
+        where: list[Placement] = [placed for placed in _PLACEMENTS if run.which(placed)]
         pools = shared_out(where, self.workers, int(resources.get("CPU", 1)), int(resources.get("GPU", 0)))
         for k, pool in enumerate(pools):
             last = k == len(pools) - 1
@@ -174,7 +174,7 @@ def shared_out(where: Sequence[str], workers: int | None, cpus: int, gpus: int) 
     where: `cores` or `device`, for each stage. Workers with a graphics card claim no core, so that they find room
     beside others that claim all. Stages without cards share the workers, and have one each at least.
     """
-    cards = [one == "device" and gpus >= 1 for one in where]
+    cards = [placed == "device" and gpus >= 1 for placed in where]
     total = workers or max(1, cpus)
     on_cores = cards.count(False)
     numbers = [max(1, (total + i) // on_cores) for i in reversed(range(on_cores))]
@@ -244,13 +244,13 @@ class _Run:
         """(file, slice) in order, each as soon as its part and all before it are there."""
         done: set[tuple[int, int]] = set()
         file = index = 0
-        for told in data.iter_rows():
-            if told["error"]:
-                raise MedassayError(told["error"])
-            if told["slice"] == END:
-                self.totals[told["file"]] = told["total"]
-            elif (told["file"], told["slice"]) >= (file, index):
-                done.add((told["file"], told["slice"]))
+        for message in data.iter_rows():
+            if message["error"]:
+                raise MedassayError(message["error"])
+            if message["slice"] == END:
+                self.totals[message["file"]] = message["total"]
+            elif (message["file"], message["slice"]) >= (file, index):
+                done.add((message["file"], message["slice"]))
             while file < len(self.files):
                 if self.totals.get(file) == index:
                     file, index = file + 1, 0
@@ -281,9 +281,9 @@ class _Run:
         """The rows of each part with the scores of all metrics."""
         for rows, columns in self.checked(finished):
             cases = sum(row.case is not None for row in rows)
-            made = {metric.name: iter(self.compose(metric, columns, cases)) for metric in self.metrics}
+            by_name = {metric.name: iter(self.compose(metric, columns, cases)) for metric in self.metrics}
             yield [
-                Scored(row, {name: next(column) for name, column in made.items()} if row.case is not None else {})
+                Scored(row, {name: next(column) for name, column in by_name.items()} if row.case is not None else {})
                 for row in rows
             ]
 
@@ -301,10 +301,10 @@ class _Run:
     def compose(self, metric: Metric, columns: Sequence[list[Score]], cases: int) -> list[Score]:
         """One metric's scores of so many cases from the measured columns."""
 
-        def measured(one: Metric) -> list[Score] | None:
-            if id(one) in self.broken:
-                return [self.broken[id(one)]] * cases
-            return columns[self.column[id(one)]] if id(one) in self.column else None
+        def measured(member: Metric) -> list[Score] | None:
+            if id(member) in self.broken:
+                return [self.broken[id(member)]] * cases
+            return columns[self.column[id(member)]] if id(member) in self.column else None
 
         return composed(metric, measured, self.evidence)
 

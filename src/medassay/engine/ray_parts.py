@@ -45,11 +45,11 @@ class Parts:
 
     def kept(self) -> dict[int, frozenset[int]]:
         """The slices of each file that have a part now."""
-        found: dict[int, set[int]] = {}
+        slices_by_file: dict[int, set[int]] = {}
         for path in self.folder.glob("part-*.parquet"):
             _, file, index = path.stem.split("-")
-            found.setdefault(int(file), set()).add(int(index))
-        return {file: frozenset(slices) for file, slices in found.items()}
+            slices_by_file.setdefault(int(file), set()).add(int(index))
+        return {file: frozenset(slices) for file, slices in slices_by_file.items()}
 
     def check(self, patience: float = 10.0) -> None:
         """Raises where this machine does not see the folder; a shared one may show a moment after it was made."""
@@ -61,10 +61,10 @@ class Parts:
 
     def begin(self, plan: Mapping[str, Any]) -> None:
         """Take over what an earlier run with the same plan has left; clear what another has."""
-        told = self.folder / "plan.json"
+        plan_path = self.folder / "plan.json"
         text = json.dumps(plan, ensure_ascii=False, indent=1, sort_keys=True)
         try:
-            if self.folder.exists() and (not told.exists() or told.read_text(encoding="utf-8") != text):
+            if self.folder.exists() and (not plan_path.exists() or plan_path.read_text(encoding="utf-8") != text):
                 shutil.rmtree(self.folder)
             for mark in self.folder.glob("failed-*"):  # a metric that broke is tried again
                 file, index = map(int, mark.name.split("-")[1:])
@@ -73,7 +73,7 @@ class Parts:
             # Deaths count within one run: an interruption by the user is none.
             shutil.rmtree(self.folder / _TRIES, ignore_errors=True)
             (self.folder / _TRIES).mkdir(parents=True)
-            told.write_text(text, encoding="utf-8")
+            plan_path.write_text(text, encoding="utf-8")
         except OSError as error:
             raise MedassayError(f"{self.folder}: results cannot be kept here ({error.strerror or error})") from error
 

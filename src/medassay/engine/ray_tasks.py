@@ -59,10 +59,12 @@ def read_slices(
     kept: the slices of each file that had a part when the run began. Parts that came since do not count: Ray runs a
     reader that died again and passes over as many slices as it has seen, which must be the same ones.
     """
-    for one in files.to_pylist():
-        file, total = one["file"], 0
+    for record in files.to_pylist():
+        file, total = record["file"], 0
         try:
-            for index, rows in enumerate(chunks(read_file(one["path"], columns, format=format, folder=folder), size)):
+            for index, rows in enumerate(
+                chunks(read_file(record["path"], columns, format=format, folder=folder), size)
+            ):
                 total += 1
                 if index not in kept.get(file, ()):
                     yield table(file, index, load=pickle.dumps((rows, {}), pickle.HIGHEST_PROTOCOL))
@@ -89,17 +91,17 @@ class Measurer:
             self.parts.check()
             self.metrics = pickle.loads(shipped)  # noqa: S301 - from our own driver
         except Exception as error:  # a model, module or folder that this machine lacks: told with the first slice
-            self.fault = _told(error)
+            self.fault = _describe(error)
 
     def __call__(self, slices: Any) -> Iterator[Any]:
-        for one in slices.to_pylist():
-            file, index = one["file"], one["slice"]
-            if index == END or one["error"]:
-                yield table(file, index, total=one["total"], error=one["error"])
+        for record in slices.to_pylist():
+            file, index = record["file"], record["slice"]
+            if index == END or record["error"]:
+                yield table(file, index, total=record["total"], error=record["error"])
             elif self.fault:
                 yield table(file, index, error=self.fault)
             else:
-                yield self._slice(file, index, one["load"])
+                yield self._slice(file, index, record["load"])
 
     def _slice(self, file: int, index: int, load: bytes) -> Any:
         rows, columns = pickle.loads(load)  # noqa: S301 - from an earlier stage
@@ -114,7 +116,7 @@ class Measurer:
             named = [(metric.name, columns[k]) for k, metric in enumerate(self.metrics)]
             self.parts.write(file, index, rows, named)
         except Exception as error:
-            return table(file, index, error=_told(error))
+            return table(file, index, error=_describe(error))
         tries.remove()
         return table(file, index)
 
@@ -167,7 +169,7 @@ class _Tried:
         return scores
 
 
-def _told(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     """What went wrong, for the user of the driver: the machine it happened on, and a trace where it is a fault."""
     if isinstance(error, MedassayError | ImportError):
         return f"on the worker {socket.gethostname()}: {error}"

@@ -56,8 +56,8 @@ class Flat:
             score = scores[name]
             row.append(score.value)
             if parts:
-                found = score.parts
-                row += [found.get(part) for part in parts]
+                given = score.parts
+                row += [given.get(part) for part in parts]
             row += (score.unscored, score.failed)
             row += [score.labels.get(label) for label in labels]
         return row

@@ -84,9 +84,9 @@ def evidence_record(case: Case, scores: Mapping[str, Score]) -> dict[str, Any]:
     """One line of the evidence file."""
     record: dict[str, Any] = {"id": case.id, "system": case.system, "image": case.image, "candidate": case.candidate}
     for name, score in scores.items():
-        told: dict[str, Any] = {"value": score.value, "unscored": score.unscored, "failed": score.failed}
-        told |= {"parts": dict(score.parts), "evidence": dict(score.evidence)}
-        record[name] = told | ({"labels": dict(score.labels)} if score.labels else {})
+        entry: dict[str, Any] = {"value": score.value, "unscored": score.unscored, "failed": score.failed}
+        entry |= {"parts": dict(score.parts), "evidence": dict(score.evidence)}
+        record[name] = entry | ({"labels": dict(score.labels)} if score.labels else {})
     return record
 
 

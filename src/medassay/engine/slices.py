@@ -136,9 +136,9 @@ class Slices:
             if id(leaf) not in self.broken:
                 batch.columns[id(leaf)] = self._column(leaf, cases, evidence, digests, groups)
         for group in groups:
-            futures = self.pool.submit([made.unit for made in group], texts=self.store is not None)
-            for made, future in zip(group, futures):
-                self.open[future] = made
+            futures = self.pool.submit([piece.unit for piece in group], texts=self.store is not None)
+            for piece, future in zip(group, futures):
+                self.open[future] = piece
         self._collect(block=False)
         return batch
 
@@ -157,9 +157,9 @@ class Slices:
         first = sorted(new.values())
         entries = self._cut(metric, [cases[i] for i in first], [keys[i] for i in first], evidence, groups)
         self.under_way.update(entries)
-        made = {entry[0] for entry in entries.values()}
-        if len(first) == len(cases) and len(made) == 1:
-            return made.pop()
+        pieces = {piece for piece, _ in entries.values()}
+        if len(first) == len(cases) and len(pieces) == 1:
+            return pieces.pop()
         return [Score.from_json(kept[key]) if key in kept else self.under_way[key] for key in keys]
 
     def _cut(
@@ -176,11 +176,11 @@ class Slices:
         size = self.sizes[id(metric)]
         entries: dict[bytes, Entry] = {}
         for k, start in enumerate(range(0, len(cases), size)):
-            made = _Slice(Unit(metric, cases[start : start + size], evidence), list(keys[start : start + size]))
+            piece = _Slice(Unit(metric, cases[start : start + size], evidence), list(keys[start : start + size]))
             if k == len(groups):
                 groups.append([])
-            groups[k].append(made)
-            entries.update((key, (made, i)) for i, key in enumerate(made.keys))
+            groups[k].append(piece)
+            entries.update((key, (piece, i)) for i, key in enumerate(piece.keys))
         return entries
 
     def _collect(self, *, block: bool) -> None:
@@ -190,11 +190,11 @@ class Slices:
             wait(waiting, return_when=FIRST_COMPLETED)
         done = {future: self.open.pop(future) for future in list(self.open) if future.done()}
         rows: list[tuple[bytes, str]] = []
-        for future, made in done.items():
+        for future, piece in done.items():
             measured = future.result()
-            made.measured = measured.scores
+            piece.measured = measured.scores
             if measured.texts is not None:
-                each = zip(made.keys, measured.texts, measured.scores)
+                each = zip(piece.keys, measured.texts, measured.scores)
                 rows += [(key, text) for key, text, score in each if score.failed is None]
         if self.store is not None and rows and self.pool.ahead:
             self.keeping[self.store.keep_soon(rows)] = list(done.values())
@@ -208,9 +208,9 @@ class Slices:
 
     def _release(self, slices: Iterable[_Slice]) -> None:
         """From here on the store knows them; whoever waits has their scores."""
-        for made in slices:
-            made.scores = made.measured
-            for key in made.keys:
+        for piece in slices:
+            piece.scores = piece.measured
+            for key in piece.keys:
                 self.under_way.pop(key, None)
 
     def _finish(self, batch: _Batch, metrics: Sequence[Metric]) -> list[Scored]:
@@ -221,7 +221,7 @@ class Slices:
         ]
 
     def _scores(self, metric: Metric, batch: _Batch) -> list[Score]:
-        return composed(metric, lambda one: self._measured(one, batch), batch.evidence)
+        return composed(metric, lambda member: self._measured(member, batch), batch.evidence)
 
     def _measured(self, metric: Metric, batch: _Batch) -> list[Score] | None:
         if id(metric) in self.broken:
@@ -231,9 +231,9 @@ class Slices:
             return None
         if isinstance(column, _Slice):
             return self._awaited(column)
-        return [one if isinstance(one, Score) else self._awaited(one[0])[one[1]] for one in column]
+        return [entry if isinstance(entry, Score) else self._awaited(entry[0])[entry[1]] for entry in column]
 
-    def _awaited(self, made: _Slice) -> list[Score]:
-        while made.scores is None:
+    def _awaited(self, piece: _Slice) -> list[Score]:
+        while piece.scores is None:
             self._collect(block=True)
-        return made.scores
+        return piece.scores

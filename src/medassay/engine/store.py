@@ -70,8 +70,8 @@ class Store:
     def get(self, metric: Metric, cases: Sequence[Case], evidence: bool = False) -> list[Score | None]:
         """The stored score of each case, None where there is none yet."""
         keys = keys_of(metric, cases, evidence)
-        found = self.find(keys)
-        return [Score.from_json(found[key]) if key in found else None for key in keys]
+        stored = self.find(keys)
+        return [Score.from_json(stored[key]) if key in stored else None for key in keys]
 
     def put(self, metric: Metric, cases: Sequence[Case], scores: Sequence[Score]) -> None:
         """Keep the scores, but no failure; on return they survive a kill."""
@@ -80,12 +80,12 @@ class Store:
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """The stored scores under these keys, as JSON; a key that is not there is left out."""
-        found: dict[bytes, str] = {}
+        stored: dict[bytes, str] = {}
         for start in range(0, len(keys), _CHUNK):
             some = keys[start : start + _CHUNK]
             marks = ",".join("?" * len(some))
-            found.update(self.db.execute(f"SELECT key, score FROM scores WHERE key IN ({marks})", some))
-        return found
+            stored.update(self.db.execute(f"SELECT key, score FROM scores WHERE key IN ({marks})", some))
+        return stored
 
     def keep(self, rows: Iterable[tuple[bytes, str]]) -> None:
         """Keep (key, JSON) rows, all or none; on return they survive a kill."""

@@ -70,7 +70,7 @@ class TrustSource:
     def _located(self, row: Row) -> Row:
         """The row with the path of its image, and whether that is a region or a slide (`level`)."""
         if self.strict and row.problem is not None:
-            raise InputError(f"{self.cases}, {row.place}: {row.problem}")
+            raise InputError(f"{self.cases}, {row.location}: {row.problem}")
         if row.case is None or not row.case.has("image"):
             return row
         try:
@@ -98,17 +98,17 @@ class ImageWarnings(Sink):
 
 def troubles(case: Case, scores: Mapping[str, Score]) -> list[str]:
     """What is wrong with a row that has a case all the same: its image, or reports that failed."""
-    found = []
+    problems = []
     unseen = next((s.unscored for name, s in scores.items() if name.startswith("grounding")), None) or ""
     if case.has("image") and not Path(str(case.image)).is_file():
-        found.append(f"column 'image': no such file {case.image}")
+        problems.append(f"column 'image': no such file {case.image}")
     elif case.has("image") and unseen.startswith(str(case.image)):
-        found.append(f"column 'image': {unseen}")
+        problems.append(f"column 'image': {unseen}")
     for column in ("candidate", "candidate_stain", "candidate_attack"):
         reason = case.extra.get(f"{column}_error")
-        if reason and not (found and "column 'image'" in str(reason)):
-            found.append(f"column '{column}': no report was written ({reason})")
-    return found
+        if reason and not (problems and "column 'image'" in str(reason)):
+            problems.append(f"column '{column}': no report was written ({reason})")
+    return problems
 
 
 def level_of(path: Path) -> str:
@@ -164,10 +164,10 @@ def folder_rows(folder: Path, *, generated: bool = False) -> Iterator[Row]:
 
 
 def _reports(image: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for infix, column in {"": "candidate", **SIDECARS}.items():
         for suffix in REPORTS:
             path = image.with_name(f"{image.stem}{infix}{suffix}")
             if path.is_file():
-                found.setdefault(column, path.read_text(encoding="utf-8-sig"))
-    return found
+                texts.setdefault(column, path.read_text(encoding="utf-8-sig"))
+    return texts

@@ -116,14 +116,14 @@ def measure(metric: Metric, cases: Sequence[Case], evidence: bool, texts: bool) 
 
 def _as_json(scores: Sequence[Score]) -> tuple[list[Score], list[str]]:
     """Scores with their JSON; one whose evidence is no plain JSON has failed."""
-    made, texts = list(scores), []
+    checked, texts = list(scores), []
     for i, score in enumerate(scores):
         try:
             texts.append(score.to_json())
         except (TypeError, ValueError) as error:
-            made[i] = Score.failure(f"{type(error).__name__}: evidence is not plain JSON ({error})")
-            texts.append(made[i].to_json())
-    return made, texts
+            checked[i] = Score.failure(f"{type(error).__name__}: evidence is not plain JSON ({error})")
+            texts.append(checked[i].to_json())
+    return checked, texts
 
 
 def opened(reply: bytes) -> tuple[list[Score], list[str] | None]:

@@ -85,8 +85,8 @@ class Workers:
 
     def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
         """The scores of each unit, in time; one worker measures them all."""
-        made = [_Unit(self.index[id(unit.metric)], unit.evidence, unit.cases) for unit in units]
-        job = _Job(made, texts, ask([unit.asked for unit in made], texts))
+        pending_units = [_Unit(self.index[id(unit.metric)], unit.evidence, unit.cases) for unit in units]
+        job = _Job(pending_units, texts, ask([unit.asked for unit in pending_units], texts))
         with self.counting:
             if self.closed:
                 raise MedassayError(STOPPED)
@@ -94,7 +94,7 @@ class Workers:
             if self.pending > len(self.lanes):
                 self._one_more()
             self.jobs.put(job)
-        return [unit.future for unit in made]
+        return [unit.future for unit in pending_units]
 
     def warm(self) -> None:
         """Start every worker now."""
@@ -185,7 +185,7 @@ class _Lane(threading.Thread):
                 if reply is None:
                     _conclude(unit, partial(self._after_death, unit, job.texts))
                     if rest:
-                        self._send(ask([one.asked for one in rest], job.texts))
+                        self._send(ask([unit.asked for unit in rest], job.texts))
                     continue
                 if not rest:
                     following = self._next(wait=False)  # the worker has it before these scores are looked at

@@ -1,4 +1,4 @@
-"""Results as files: one row a text (ready for `medassay score` and `validate`), or one a text and annotator."""
+"""Results as files: one row per text (ready for `medassay score` and `validate`), or per text and annotator."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def per_text(ratings: Ratings, units: Sequence[Unit]) -> list[Record]:
 
 
 def per_annotator(ratings: Ratings) -> list[Record]:
-    """One row a text and annotator, decisions as the annotator `adjudicated`; reads back with `read_table`."""
+    """One row per text and annotator, decisions as the annotator `adjudicated`; reads back with `read_table`."""
     columns = ratings.protocol.columns
     rows: list[Record] = [
         {

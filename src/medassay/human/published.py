@@ -1,4 +1,4 @@
-"""Tables of raw counts from elsewhere (a paper's supplement, a spreadsheet): one row a text and annotator."""
+"""Tables of raw counts from elsewhere (a paper's supplement, a spreadsheet): one row per text and annotator."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from medassay.human.protocols.base import Protocol, Words
 from medassay.human.state import answers
-from medassay.study.resampling import Floats
+from medassay.study import Floats
 
 if TYPE_CHECKING:
     from medassay.human.store import Store
@@ -62,7 +62,7 @@ class Ratings:
         return list(dict.fromkeys(row.system for row in self.rows))
 
     def items(self, column: str) -> list[Key]:
-        """The texts a column speaks of; a count a case (facts in the reference) is one item a case."""
+        """The texts a column speaks of; a count per case (facts in the reference) is one item per case."""
         question = self.protocol.question(column)
         if question is not None and question.per == "case":
             return [(case_id, "") for case_id in dict.fromkeys(row.case_id for row in self.rows)]

@@ -17,7 +17,7 @@ from medassay.result import Result
 from medassay.scores import Score
 
 if TYPE_CHECKING:
-    from medassay.report.sections import Run, Section
+    from medassay.report import Run, Section
 
 
 class HumanScore(Metric):
@@ -117,7 +117,7 @@ class AgreementSection:
 
     def __call__(self, run: Run) -> Section:
         """The section, whatever else the page shows."""
-        from medassay.report.sections import Section
+        from medassay.report import Section
 
         return Section("people", "People", self.html)
 
@@ -132,7 +132,7 @@ def write_page(
     units: Sequence[Unit] = (),
 ) -> None:
     """A report page of the study: people's scores by system, agreement, and every text with its scores."""
-    from medassay.report.page import PageWriter
+    from medassay.report import PageWriter
 
     result = human_result(ratings, units)
     page = PageWriter(result.metrics, title=title, sections=[AgreementSection(ratings, rows, systems)])

@@ -58,7 +58,7 @@ def print_agreement(console: Console, ratings: Ratings, rows: Sequence[Agreement
 
 
 def print_systems(console: Console, ratings: Ratings, rows: Sequence[SystemRow]) -> None:
-    """The per-system table: one column an annotator, and the average."""
+    """The per-system table: one column per annotator, and the average."""
     table = Table(title="Means by system", title_justify="left", box=None, pad_edge=False, header_style="dim")
     table.add_column("system")
     table.add_column("score")

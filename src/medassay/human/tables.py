@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from medassay.human.ratings import Ratings, mean
-from medassay.study.agreement import (
+from medassay.study import (
+    Estimate,
     alpha_interval,
     cohen_kappa,
     count_f1,
@@ -16,7 +17,6 @@ from medassay.study.agreement import (
     mean_over_pairs,
     rater_correlation,
 )
-from medassay.study.resampling import Estimate
 
 Pair = tuple[str, str]
 

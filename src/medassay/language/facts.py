@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from medassay.language.dialogue import Turn, turns
 from medassay.language.lexicon import read_tsv
 from medassay.language.sentences import sentences
 
 LONGEST_ITEM = 8
 """Words of a list's item; where one is longer, commas separate clauses, not items."""
 
-_TURN = re.compile(r"(?:^|(?<=[\n.?!]))[ \t]*(?P<who>[A-Z][A-Za-z_]{1,24}(?: [A-Z][a-z]{1,15})?)[ \t]?:[ \t]*(?=\S)")
 _HEADING = re.compile(r"[^.;,]{1,40}:|[\W\d_]*")
 _LABEL = re.compile(r"\s{0,40}+(?:[-*•·]|\(?\d{1,2}[.)]|[A-Z]{4}[A-Z /&-]{0,120}+:)\s++")
 _ITEM = re.compile(
@@ -43,15 +43,6 @@ class Fact:
     speaker: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What one speaker of a dialogue says before the other does: characters [start, end) after the name."""
-
-    speaker: str
-    start: int
-    end: int
-
-
 @lru_cache(maxsize=1)
 def _words() -> dict[str, frozenset[str]]:
     return {row["kind"]: frozenset(row["words"].split("|")) for row in read_tsv("clauses.tsv")}
@@ -68,27 +59,6 @@ def _clause() -> re.Pattern[str]:
         rf"|(?:,\s++(?:and\s++|or\s++)?|(?<!\s)\s++and\s++)(?=(?:{starts})\b)",
         re.I,
     )
-
-
-def turns(text: str) -> list[Turn]:
-    """The turns of a dialogue; empty where the text is none (fewer than two speakers that take turns).
-
-    >>> text = "Doctor: Any fever? Patient: No."
-    >>> [(turn.speaker, text[turn.start : turn.end]) for turn in turns(text)]
-    [('Doctor', 'Any fever?'), ('Patient', 'No.')]
-    """
-    marks = list(_TURN.finditer(text))
-    names = {mark["who"] for mark in marks}
-    if len(names) < 2 or marks[0].start() > 200 or len(names) > len(marks) / 2 + 1:
-        return []
-    # Headings of a note ("Allergies: … Medications: …") do not come back; speakers do, or are known as such.
-    if len(names) == len(marks) and not all(name.lower().partition("_")[0] in _words()["speaker"] for name in names):
-        return []
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    return [
-        Turn(mark["who"], mark.end(), mark.end() + len(text[mark.end() : end].rstrip()))
-        for mark, end in zip(marks, ends)
-    ]
 
 
 def facts(text: str) -> list[Fact]:

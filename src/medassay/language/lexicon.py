@@ -49,3 +49,21 @@ def plain_words(kind: str) -> frozenset[str]:
     return frozenset(
         word for row in read_tsv("plain_words.tsv") if row["kind"] == kind for word in row["words"].split("|")
     )
+
+
+@lru_cache(maxsize=64)
+def statement_words(kind: str) -> frozenset[str]:
+    """The words and phrases of that kind in `statements.tsv`."""
+    return frozenset(
+        word for row in read_tsv("statements.tsv") if row["kind"] == kind for word in row["words"].split("|")
+    )
+
+
+@lru_cache(maxsize=1)
+def statement_kinds() -> dict[str, frozenset[str]]:
+    """The kinds of each word and phrase in `statements.tsv`."""
+    kinds: dict[str, set[str]] = {}
+    for row in read_tsv("statements.tsv"):
+        for word in row["words"].split("|"):
+            kinds.setdefault(word, set()).add(row["kind"])
+    return {word: frozenset(names) for word, names in kinds.items()}

@@ -63,6 +63,11 @@ def _kinds() -> dict[str, str]:
     return {name: row["section"] for row in read_tsv("headings.tsv") for name in row["headings"].split("|")}
 
 
+def section_kind(title: str) -> str:
+    """The section that a heading of these words opens; empty where it is no known heading."""
+    return _kinds().get(title.lower(), "")
+
+
 def sections(text: str) -> list[Section]:
     """The report cut at its headings; together they cover the whole text.
 

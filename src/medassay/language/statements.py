@@ -1,261 +1,244 @@
-"""A report cut into statements, and which of them speak of the same thing.
+"""Statements of a text: one checkable fact each, with its place and in words that can be read alone.
 
-A statement is a clause with content (an entity, a marker's result, a number, a stage), read within its
-report. Two statements are worth comparing where they share a subject: a marker, a finding or diagnosis,
-margins, nodes, a grade, a measured thing, a side; or where one describes what the other diagnoses.
-Statements about different specimens (part A, part B) or different points in time are kept apart.
+A statement is what a clinician counts as one fact (Ben Abacha et al. 2023, section 3): "denies chest pain, cough or
+fever" is three. Sentences are cut by `coordination.py`; headings, field labels and specimen titles are carried to what
+stands under them ("Allergies: none"). In a dialogue a question and its answer are one statement. Headings alone,
+templates, administrative fields, signatures and small talk are no statements. Time is linear in the text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from bisect import bisect_right
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import Literal
 
-from medassay.language import knowledge
-from medassay.language.alignment import GENERAL
-from medassay.language.contradiction import gleason_patterns, opposing_sides, site_statuses
-from medassay.language.grades import normalise_grade
-from medassay.language.graph import Report
-from medassay.language.lexicon import named_pattern
-from medassay.language.quantities import quantities
-from medassay.language.sections import Section, Specimen, section_at, specimens
+from medassay.language.coordination import parts
+from medassay.language.dialogue import Turn, turns
+from medassay.language.lexicon import named_pattern, statement_words
+from medassay.language.sections import headings, section_kind
 from medassay.language.sentences import sentences
-from medassay.language.staging import stated
-from medassay.language.stains import read_stains
-from medassay.language.status import read_status
-from medassay.language.terms import words
 
-_CUT = named_pattern("cut")
-_PAST = named_pattern("past")
-
-
-_ASIDE = ("history", "clinical", "preoperative", "gross", "macroscopic", "procedure", "specimen")
-_LABELS = re.compile(r"(?:^|[\n.;:])\s{0,20}+(?:PART |Part |#\s?)?(?:[A-Z]|\d{1,2})[.):]\s++(?=[A-Z\"'])")
-_ONE_SPECIMEN = 3_000
-"""Characters: a longer report is taken to speak of several specimens, whether or not its parts are labelled."""
+_LINE_COMMA = re.compile(r"(?<=[.;)\]]),(?=[A-Z\d])")
+_COLON_COMMA = re.compile(r"[ ,]{0,3}:[ \t]{0,3},")
+_MARKUP = re.compile(r"[*`#|•·]")
+_STRAY_STOP = re.compile(
+    r"(?:(?<=[A-Za-z]{3})|(?<=\b(?:is|of|in|to|by|at|on|an|as|or|be)))\.(?=\s[a-z])|(?<=,)\.(?=\s|$)"
+)
+"""A full stop that OCR put at the end of a line."""
+_ITEM_LABEL = re.compile(r"\s*(?:[-–>]|\(?\d{1,2}-?[.):](?=\s*[^\W\d]|\s+\d+ )|\(?[A-Za-z][.)](?=\s)|Note[):])\s*")
+_FIELD = re.compile(
+    r"(?:^|(?<=[;:,.(\n]))[\s(]{0,4}"
+    r"(?P<label>[A-Z][^:;,.\n\[\](]{0,60}?(?:\([^)\n]{0,20}\)[^:;,.\n\[\](]{0,40}?)?)\s{0,2}:(?![\d:])"
+)
+_SPECIMEN = re.compile(r"(?P<title>[A-Z][^;:.\n]{2,140}?)\s{0,3}(?P<end>[;:.])(?=\s|$)")
+_NEXT_LABEL = re.compile(r"(?<=[).;])\s+\(?\d{1,2}[.)]?\s*$")
+"""The number of the next item, left at the end of a sentence."""
+_FULL_STOP = re.compile(r"(?<=[a-z]{4}[.!?])(?<!with\.)(?<!from\.)\s+(?=[A-Z][a-z])|\s+(?=Note[):])")
+"""Ends of sentences after a whole word, which is no abbreviation, and before a note."""
+_REPLY = re.compile(r"(?<=\b[Nn]o\.)\s+(?=[A-Z])")
+"""After `No.`, which elsewhere is short for `number`."""
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+_LONGEST_LABEL = 7
+"""Words of a field's label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One clause of a report: a small report of its own whose text stands at [start, end) of the whole.
+    """One checkable fact.
 
-    specimen: label of the part it speaks of, empty where the report has none. many: whether the report has several
-    parts. section: kind of its section. past: whether it tells of another time or place than the specimen at hand,
-    or how the specimen was received. topics: what it is about.
+    text: in words that can be read alone. start, end: the characters [start, end) that state it. section: the kind of
+    its section where the heading is known (`diagnosis`), else the heading in lower case, empty before any heading.
+    speaker: who says it in a dialogue (`Patient`), else empty.
     """
 
-    report: Report
+    text: str
     start: int
     end: int
-    specimen: str
-    many: bool
     section: str
-    past: bool
-    topics: frozenset[str]
+    speaker: str = ""
 
 
-def statements(report: Report) -> list[Statement]:
-    """The statements of a report, in text order; clauses without content are left out."""
-    parts = specimens(report.text)
-    heads = report.sections()
-    made = _made(report, list(_clauses(report.text)), parts, heads)
-    if len(made) > 1:
-        return made
-    # A report of one line: its items are the statements.
-    return _made(report, list(_items(report)), parts, heads)
+def split(text: str) -> list[Statement]:
+    """The statements of a note, a report or a dialogue, in order.
 
-
-def _made(report: Report, spans: list[tuple[int, int]], parts: list[Specimen], heads: list[Section]) -> list[Statement]:
-    many = len(parts) > 1 or len(_LABELS.findall(report.text)) > 2 or len(report.text) > _ONE_SPECIMEN
-    made = []
-    for start, end in spans:
-        text = report.text[start:end]
-        small = _slice(report, start, end)
-        topics = _topics(small)
-        if not topics or text.rstrip().endswith(":"):
-            continue
-        label = next((part.label for part in parts if part.start <= start < part.end), "")
-        section = section_at(heads, start)
-        kind = section.kind if section else ""
-        past = bool(_PAST.search(text)) or kind in _ASIDE
-        made.append(Statement(small, start, end, label, many, kind, past, topics))
-    return made
-
-
-def _clauses(text: str) -> Iterator[tuple[int, int]]:
-    for first, last in sentences(text):
-        start = first
-        for match in _CUT.finditer(text, first, last):
-            if match.start() - start >= 12:
-                yield start, match.start()
-                start = match.end()
-        if last > start:
-            yield start, last
-
-
-def _slice(report: Report, start: int, end: int) -> Report:
-    """The part of a report at [start, end): its text and the entities in it, counted from `start`."""
-    entities = tuple(
-        replace(e, start=e.start - start, end=e.end - start)
-        for e in report.entities
-        if start <= e.start and e.end <= end
-    )
-    return Report(report.text[start:end], entities, ())
-
-
-_ITEM = re.compile(r",\s+|;\s+|\s(?=\()|\.\s+")
-
-
-def _items(report: Report) -> Iterator[tuple[int, int]]:
-    """The items of a line, as between commas and before brackets, never cut inside an entity or a bracket."""
-    text = report.text
-    inside = [(entity.start, entity.end) for entity in report.entities]
-    for first, last in sentences(text):
-        start = first
-        for match in _ITEM.finditer(text, first, last):
-            bracket = text.count("(", start, match.start()) > text.count(")", start, match.start())
-            if bracket or any(a < match.end() and match.start() < b for a, b in inside):
-                continue
-            yield start, match.start()
-            start = match.end()
-        if last > start:
-            yield start, last
-
-
-def _topics(report: Report) -> frozenset[str]:
-    """What a statement is about, as keys that two statements can share."""
-    text = report.text
-    found = {f"marker {stain.marker}" for stain in read_stains(text)}
-    found |= {status.topic for status in read_status(text)}
-    found |= {f"category {scheme}" for scheme in stated(text)}
-    found |= {f"{q.dimension} {q.aspect} {word}" for q in quantities(text) for word in q.subject}
-    found |= opposing_sides(text)
-    found |= {"gleason"} if gleason_patterns(text) else set()
-    found |= {f"site {site}" for site, _, _ in site_statuses(report)}
-    for entity in report.entities:
-        if entity.type == "grade" and (grade := normalise_grade(entity.text)) is not None:
-            found.add("grade" if grade.tier else f"grade {grade.system}")
-        elif entity.type in ("diagnosis", "finding"):
-            general = entity.concept is not None and entity.concept.id in GENERAL
-            found.add("tumour" if general else "entity " + " ".join(sorted(word[:7] for word in words(entity.text))))
-            if entity.concept is not None and not general:
-                found.add(f"concept {entity.concept.id}")
-    if knowledge.named(text) is not None:
-        found.add("diagnosis")
-    if any(balance >= DESCRIBES for balance, _ in knowledge.ranking(text)[:1]):
-        found.add("description")
-    return frozenset(found)
-
-
-DESCRIBES = 3.0
-"""Balance of evidence from which a statement counts as the description of some diagnosis."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two statements, by index, to be compared: premise and hypothesis, and why."""
-
-    premise: int
-    hypothesis: int
-    kind: str
-
-
-FEW = 3
-"""Pairs below which a report's statements are also held to its diagnosis, whatever they speak of."""
-
-
-def pairs(found: list[Statement]) -> list[Pair]:
-    """The pairs of statements that speak of the same thing, descriptions before the diagnoses they are held to.
-
-    Where these are few, every other statement is paired with the diagnosis as well (kind `conclusion`).
+    >>> [statement.text for statement in split("ALLERGIES: None. She smokes and denies fever or chills.")]
+    ['Allergies: None', 'She smokes', 'She denies fever', 'She denies chills']
+    >>> [statement.text for statement in split("Doctor: Any fever? Patient: No. Doctor: Okay.")]
+    ['Any fever? No.']
     """
-    made = _alike(found)
-    if len(made) >= FEW:
-        return made
-    concluding = [i for i, one in enumerate(found) if "diagnosis" in one.topics and not one.past]
-    if not concluding:
-        concluding = [i for i, one in enumerate(found) if any(e.type == "diagnosis" for e in one.report.entities)]
-    taken = {(pair.premise, pair.hypothesis) for pair in made}
-    for i, one in enumerate(found):
-        for j in concluding[:1]:
-            if (
-                i != j
-                and not one.past
-                and not _apart(one, found[j])
-                and not {(i, j), (j, i)} & taken
-                and len(made) < FEW
-            ):
-                made.append(Pair(i, j, "conclusion"))
-    return made
+    spoken = turns(text)
+    statements = _dialogue(text, spoken) if spoken else _Note(text).statements()
+    return sorted(statements, key=lambda statement: (statement.start, statement.end))
 
 
-def described(found: list[Statement]) -> list[Pair]:
-    """Every statement of findings with every statement of a diagnosis: the pairs of the published method."""
-    kinds = [{entity.type for entity in one.report.entities} for one in found]
-    premises = [i for i, types in enumerate(kinds) if "diagnosis" not in types and types & {"finding", "marker"}]
-    hypotheses = [j for j, types in enumerate(kinds) if "diagnosis" in types]
-    return [Pair(i, j, "description") for i in premises for j in hypotheses]
+class _Note:
+    """A note or report while it is read: where its sections begin, and the heading or specimen that is carried."""
 
+    def __init__(self, text: str) -> None:
+        # Copies of the same length keep the offsets: one with commas that were line breaks restored, one to quote.
+        self.laid_out = _COLON_COMMA.sub(lambda m: ":".ljust(len(m[0])), _LINE_COMMA.sub("\n", text))
+        self.plain = _STRAY_STOP.sub(" ", _MARKUP.sub(" ", self.laid_out))
+        heads = headings(self.laid_out)
+        self.section_starts = [start for start, _, _, _ in heads]
+        self.section_names = [title.lower() if kind == "other" else kind for _, _, kind, title in heads]
+        self.titles = {start: (body, title) for start, body, _, title in heads}
+        self.heading = ""
+        self.heading_start = -1
+        self.carried = ""
+        self.reach: Literal["text", "line", "sentence"] = "text"
+        """How far what is carried holds: to the next heading, to the end of its line or of its sentence."""
 
-MOST = 2_000
-"""Pairs of one report that are compared at most, the nearest statements first; only very long texts reach it."""
+    def statements(self) -> Iterator[Statement]:
+        before = 0
+        spans = (
+            part for start, end in sentences(self.laid_out) for part in _cut(self.laid_out, start, end, _FULL_STOP)
+        )
+        for start, end in spans:
+            if self.reach == "sentence" or (self.reach == "line" and "\n" in self.laid_out[before:start]):
+                self._carry("")
+            before = end
+            body, title = self.titles.get(start, (0, ""))
+            if body >= end:
+                self._carry(title)
+            elif not named_pattern("boilerplate").fullmatch(self.plain[start:end].strip()[:400]):
+                yield from self._sentence(start, end)
 
+    def _carry(self, label: str, reach: Literal["text", "line", "sentence"] = "text") -> None:
+        self.carried = " ".join(_label(label).split())
+        self.reach = reach
 
-def _alike(found: list[Statement]) -> list[Pair]:
-    made: list[Pair] = []
-    usable = [i for i, one in enumerate(found) if not one.past]
-    for distance in range(1, min(len(usable), MOST)):
-        for i, j in zip(usable, usable[distance:]):
-            one, other = found[i], found[j]
-            kind = _kind(one, other)
-            if not kind or (_apart(one, other) and not (kind == "marker" and one.specimen == other.specimen)):
+    def _open(self, label: str, start: int, stated: bool) -> None:
+        """Begin what stands under a heading; stated: whether text follows it in the same line."""
+        self.heading, self.heading_start = label.lower(), start
+        lists = label.lower().rpartition(" ")[2] in statement_words("list heading")
+        self._carry(label, "text" if not stated else "line" if lists else "sentence")
+
+    def _sentence(self, start: int, end: int) -> Iterator[Statement]:
+        start = yield from self._specimen(self._after_item_label(start, end), end)
+        tail = _NEXT_LABEL.search(self.plain, max(start, end - 12), end)
+        end = tail.start() if tail else end
+        fields = [
+            mark
+            for mark in _FIELD.finditer(self.plain[start:end])
+            if len(mark["label"].split()) <= _LONGEST_LABEL and not _is_sentence(mark["label"])
+        ]
+        first = fields[0].start("label") + start if fields else end
+        yield from self._facts(start, first, self.carried)
+        for mark, after in zip(fields, [*fields[1:], None]):
+            label, body = " ".join(mark["label"].split()), start + mark.end()
+            last = start + after.start("label") if after else end
+            if named_pattern("administrative label").fullmatch(label):
                 continue
-            backward = kind == "description" and not ("description" in one.topics and "diagnosis" in other.topics)
-            made.append(Pair(j, i, kind) if backward else Pair(i, j, kind))
-        if len(made) >= MOST:
-            break
-    return sorted(
-        made[:MOST], key=lambda pair: (min(pair.premise, pair.hypothesis), max(pair.premise, pair.hypothesis))
-    )
+            stated = _WORD.search(self.plain, self._after_item_label(body, last), last) is not None
+            heading = _is_heading(label) or (not stated and after is None)
+            if heading:
+                self._open(label, start + mark.start("label"), stated)
+            carried = self.carried if heading else _label(label)
+            yield from self._facts(body, last, carried, start + mark.start("label"), heading)
+
+    def _after_item_label(self, start: int, end: int) -> int:
+        """Where the text after "1.", "-" or "A." begins."""
+        label = _ITEM_LABEL.match(self.plain, start, end)
+        return label.end() if label else start
+
+    def _specimen(self, start: int, end: int) -> Generator[Statement, None, int]:
+        """A specimen's title ("Breast, left, core biopsy;"): stated once, its site carried to what follows."""
+        mark = _SPECIMEN.match(self.plain, start, end)
+        title = mark["title"] if mark else ""
+        procedure = named_pattern("procedure")
+        if not mark or "," not in title or not procedure.search(title) or _is_sentence(title):
+            return start
+        if mark["end"] == "." and not procedure.search(title.rpartition(",")[2]):
+            return start
+        self._carry(", ".join(name for name in map(str.strip, title.split(",")) if not procedure.search(name)))
+        yield self._statement(f"Specimen: {' '.join(title.split())}", mark.start("title"), mark.end("title"))
+        return mark.end()
+
+    def _facts(self, start: int, end: int, carried: str, label: int = -1, heading: bool = False) -> Iterator[Statement]:
+        """The facts at [start, end) under what is carried; `label` is where its words stand, −1 where they do not."""
+        template, empty = named_pattern("template"), statement_words("empty")
+        for part in parts(self.plain, self._after_item_label(start, end), end):
+            own = self.plain[part.start : part.end]
+            text = own if template.search(part.text) else part.text
+            bare = " ".join(_WORD.findall(text.lower()))
+            if (
+                template.search(own)
+                or {bare, own.lower()} & empty
+                or named_pattern("boilerplate").fullmatch(text[:400])
+            ):
+                continue
+            if section_kind(bare) or (not carried and not any(map(str.isalpha, own))):
+                continue
+            begins = part.start
+            if label >= 0 and (not heading or bare.partition(" ")[0] in statement_words("value")):
+                begins = label
+            label = -1
+            yield self._statement(text if part.complete or not carried else f"{carried}: {text}", begins, part.end)
+
+    def _statement(self, text: str, start: int, end: int) -> Statement:
+        at = bisect_right(self.section_starts, start) - 1
+        known = at >= 0 and self.section_starts[at] >= self.heading_start
+        section = self.section_names[at] if known else self.heading
+        return Statement(text[:1].upper() + text[1:], start, end, section)
 
 
-def _apart(one: Statement, other: Statement) -> bool:
-    """Whether two statements speak, or may speak, of different specimens."""
-    if one.many:
-        return not one.specimen or one.specimen != other.specimen
-    return bool(one.specimen and other.specimen and one.specimen != other.specimen)
+def _is_heading(label: str) -> bool:
+    """Whether a label is a heading for all that follows: in capitals."""
+    return label.isupper() and len(label) > 3
 
 
-_OPPOSED = re.compile(r"^side (\d+)([ab])$")
+def _label(label: str) -> str:
+    """A label as it is carried: empty where it adds nothing, in small letters where it stands in capitals."""
+    if label.lower() in statement_words("bare"):
+        return ""
+    return label.capitalize() if label.isupper() and len(label) > 5 else label
 
 
-def _kind(one: Statement, other: Statement) -> str:
-    """Why two statements are comparable: what they share; empty where nothing."""
-    shared = one.topics & other.topics
-    for start in (
-        "marker",
-        "node",
-        "margin",
-        "category",
-        "gleason",
-        "grade",
-        "site",
-        "entity",
-        "concept",
-        "length",
-        "weight",
-        "share",
-        "count",
-    ):
-        if any(topic.startswith(start) for topic in shared):
-            return {"entity": "finding", "concept": "finding", "category": "stage", "gleason": "grade"}.get(
-                start, "number" if start in ("length", "weight", "share", "count") else start
-            )
-    sides = [{match.groups() for topic in s.topics if (match := _OPPOSED.match(topic))} for s in (one, other)]
-    if any((number, "b" if side == "a" else "a") in sides[1] for number, side in sides[0]):
-        return "finding"
-    for left, right in ((one, other), (other, one)):
-        if "description" in left.topics and "diagnosis" in right.topics:
-            return "description"
-    return ""
+def _is_sentence(text: str) -> bool:
+    """Whether a text has a verb."""
+    verbs = statement_words("verb")
+    return any(word.lower() in verbs for word in _WORD.findall(text[:400]))
+
+
+def _dialogue(text: str, spoken: list[Turn]) -> Iterator[Statement]:
+    """What is said in a dialogue; the first answer to a question carries the question."""
+    asked: tuple[int, int] | None = None
+    for turn in spoken:
+        spans = [(turn.start + a, turn.start + b) for a, b in sentences(text[turn.start : turn.end])]
+        first = True
+        for start, end in (part for a, b in spans for part in _cut(text, a, b, _REPLY)):
+            sentence = " ".join(text[start:end].split())
+            if sentence.endswith("?"):
+                asked = (asked[0], end) if asked and asked[0] >= turn.start else (start, end)
+            elif asked is not None and first and asked[1] <= turn.start:
+                question = " ".join(text[asked[0] : asked[1]].split())
+                if not _is_small_talk(f"{question} {sentence}"):
+                    yield Statement(f"{question} {sentence}", asked[0], end, "", turn.speaker)
+                first = False
+            elif not _is_small_talk(sentence):
+                yield Statement(sentence, start, end, "", turn.speaker)
+                first = False
+        if asked is not None and asked[0] < turn.start:
+            asked = None
+
+
+def _cut(text: str, start: int, end: int, where: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    for mark in where.finditer(text, start, end):
+        yield start, mark.start()
+        start = mark.end()
+    yield start, end
+
+
+def _is_small_talk(sentence: str) -> bool:
+    """Whether a sentence of a dialogue states nothing: `Okay.`, `Thank you, doctor.`"""
+    words = [word.lower().replace("’", "'") for word in _WORD.findall(sentence)]
+    phrases = statement_words("small talk")
+    at = 0
+    while at < len(words):
+        length = next((n for n in range(6, 0, -1) if " ".join(words[at : at + n]) in phrases), 0)
+        if not length:
+            return False
+        at += length
+    return True

@@ -202,5 +202,5 @@ def depends_on_set(metric: Metric) -> bool:
 def _declares_fields(metric: Metric) -> bool:
     """Whether `needs` or `reads` was set by the metric itself and not left as `Metric` has them."""
     ours = type(metric).__module__.partition(".")[0] == "medassay"
-    places = [vars(metric), *(vars(kind) for kind in type(metric).__mro__ if kind.__module__ != __name__)]
-    return ours or any("needs" in place or "reads" in place for place in places)
+    namespaces = [vars(metric), *(vars(kind) for kind in type(metric).__mro__ if kind.__module__ != __name__)]
+    return ours or any("needs" in namespace or "reads" in namespace for namespace in namespaces)

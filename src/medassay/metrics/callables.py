@@ -75,30 +75,30 @@ def from_callable(request: str) -> Metric:
         sys.path.insert(0, folder)
     try:
         module = import_module(path)
-        found = getattr(module, attribute)
+        target = getattr(module, attribute)
     except (ImportError, AttributeError) as error:
         raise MedassayError(f"'{request}' cannot be imported: {error}") from error
-    if isinstance(found, type) and issubclass(found, Metric):
-        metric = found()
-    elif isinstance(found, Metric):
-        metric = found
-    elif callable(found):
-        metric = CallableMetric(request, found)
+    if isinstance(target, type) and issubclass(target, Metric):
+        metric = target()
+    elif isinstance(target, Metric):
+        metric = target
+    elif callable(target):
+        metric = CallableMetric(request, target)
     else:
-        raise MedassayError(f"'{request}' is a {type(found).__name__}, not a function")
-    metric.origin = {"source": _source_hash(request, module, found)}
+        raise MedassayError(f"'{request}' is a {type(target).__name__}, not a function")
+    metric.origin = {"source": _source_hash(request, module, target)}
     return metric
 
 
-def _source_hash(request: str, module: ModuleType, found: Any) -> str:
+def _source_hash(request: str, module: ModuleType, target: Any) -> str:
     """A hash of whole files, so that what the code calls there counts too.
 
     They are those of the module named, of the function, and of a metric's classes, as far as they are not ours.
     """
-    if inspect.isroutine(found):
-        code: tuple[Any, ...] = (inspect.unwrap(found),)
+    if inspect.isroutine(target):
+        code: tuple[Any, ...] = (inspect.unwrap(target),)
     else:
-        code = (found if isinstance(found, type) else type(found)).__mro__
+        code = (target if isinstance(target, type) else type(target)).__mro__
     theirs = [one for one in code if one.__module__.partition(".")[0] not in _NOT_THEIRS]
     hasher = hashlib.sha256()
     try:

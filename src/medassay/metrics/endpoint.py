@@ -237,15 +237,15 @@ def _refusal(error: urllib.error.HTTPError) -> CallFailed:
         404: "no such address or model",
         413: "the texts are too long for the endpoint",
     }
-    said = known.get(code, "a redirect, which is refused" if 300 <= code < 400 else _message(error))
-    return CallFailed(f"HTTP {code}: {said}")
+    message = known.get(code, "a redirect, which is refused" if 300 <= code < 400 else _message(error))
+    return CallFailed(f"HTTP {code}: {message}")
 
 
 def _message(error: urllib.error.HTTPError) -> str:
     """What an endpoint says of a refused request, in short; it never repeats our headers."""
     try:
-        said = json.loads(error.read(10_000))["error"]
-        return str(said["message"] if isinstance(said, dict) else said)[:200]
+        message = json.loads(error.read(10_000))["error"]
+        return str(message["message"] if isinstance(message, dict) else message)[:200]
     except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
         return "the endpoint refuses the request"
 

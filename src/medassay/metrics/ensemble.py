@@ -126,10 +126,10 @@ class ZMean(Ensemble, SetMetric):
         """
         assert self.distributions is not None, "z: scored before the set was seen"
         for member in self.members:
-            one = self.distributions[member.name]
-            if not self.over_set and not self._agree(one.signature, str(member.signature)):
+            distribution = self.distributions[member.name]
+            if not self.over_set and not self._agree(distribution.signature, str(member.signature)):
                 raise InputError(
-                    f"the stored distribution of '{member.name}' was made with {one.signature}; here it is "
+                    f"the stored distribution of '{member.name}' was made with {distribution.signature}; here it is "
                     f"{member.signature}. Use the same settings, or store it anew with --save-distribution"
                 )
         return self.distributions
@@ -167,19 +167,19 @@ class ZMean(Ensemble, SetMetric):
     def compose(self, scores: Sequence[Sequence[Score]], evidence: bool = False) -> list[Score]:
         known = self._checked()
         ours = [known[member.name] for member in self.members]
-        for member, one in zip(self.members, ours):
-            if one.problem:
-                return [Score.none(f"{member.name} {one.problem}") for _ in scores[0]]
+        for member, distribution in zip(self.members, ours):
+            if distribution.problem:
+                return [Score.none(f"{member.name} {distribution.problem}") for _ in scores[0]]
         return [self._mean(case, ours, evidence) for case in zip(*scores)]
 
     def _mean(self, scores: Sequence[Score], distributions: Sequence[Distribution], evidence: bool) -> Score:
         shown: list[dict[str, Any]] = []
-        for member, score, one in zip(self.members, scores, distributions):
+        for member, score, distribution in zip(self.members, scores, distributions):
             if score.value is None:
                 if self.skip:
                     continue
                 return Score.none(f"{member.name}: {score.unscored}")
-            z = (score.value - one.mean) / one.sd * (1 if member.higher_is_better else -1)
+            z = (score.value - distribution.mean) / distribution.sd * (1 if member.higher_is_better else -1)
             shown.append({"name": member.name, "value": score.value, "z": z})
         if not shown:
             return Score.none(f"{self.members[0].name}: {scores[0].unscored}")
@@ -200,18 +200,23 @@ def save_distributions(path: Path, metrics: Iterable[Metric], values: Mapping[st
 
     values: the scored values of each plain metric of the run.
     """
-    found: dict[str, Distribution] = {}
+    distributions: dict[str, Distribution] = {}
     for metric in metrics:
         if isinstance(metric, ZMean):
-            found.update(metric.distributions or {})
+            distributions.update(metric.distributions or {})
         else:
-            found.setdefault(metric.name, Distribution.of(str(metric.signature), values.get(metric.name, ())))
+            distributions.setdefault(metric.name, Distribution.of(str(metric.signature), values.get(metric.name, ())))
     record = {
         "medassay": __version__,
         "distributions": {
-            name: {"signature": one.signature, "n": one.n, "mean": one.mean, "sd": one.sd}
-            for name, one in sorted(found.items())
-            if one.n
+            name: {
+                "signature": distribution.signature,
+                "n": distribution.n,
+                "mean": distribution.mean,
+                "sd": distribution.sd,
+            }
+            for name, distribution in sorted(distributions.items())
+            if distribution.n
         },
     }
     write_text(path, json.dumps(record, ensure_ascii=False, indent=1) + "\n")
@@ -228,13 +233,22 @@ def read_distributions(path: Path) -> tuple[dict[str, Distribution], str]:
         ) from error
     try:
         listed: Mapping[str, Any] = json.loads(content)["distributions"]
-        found = {
-            name: Distribution(str(one["signature"]), int(one["n"]), float(one["mean"]), float(one["sd"]))
-            for name, one in listed.items()
+        distributions = {
+            name: Distribution(
+                str(distribution["signature"]),
+                int(distribution["n"]),
+                float(distribution["mean"]),
+                float(distribution["sd"]),
+            )
+            for name, distribution in listed.items()
         }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not a file of distributions ({type(error).__name__}: {error}); {remedy}") from error
-    bad = [name for name, one in found.items() if not (math.isfinite(one.mean) and one.sd >= 0 and one.n >= 0)]
+    bad = [
+        name
+        for name, distribution in distributions.items()
+        if not (math.isfinite(distribution.mean) and distribution.sd >= 0 and distribution.n >= 0)
+    ]
     if bad:
         raise InputError(f"{path}: mean, sd or n of '{bad[0]}' is not a number that can be; {remedy}")
-    return found, hashlib.sha256(content).hexdigest()[:8]
+    return distributions, hashlib.sha256(content).hexdigest()[:8]

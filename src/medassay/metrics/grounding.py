@@ -48,7 +48,7 @@ class Grounding(Metric):
     The embedded image model holds for images like those it learnt from, and is near chance on other sources (model
     card); a pathology CLIP model (`models=`) or maps fitted on one's own images (`medassay train image`) go further.
 
-    images: folder that relative image paths start from. mpp: micrometres a pixel where the file does not say.
+    images: folder that relative image paths start from. mpp: micrometres per pixel where the file does not say.
     budget: patches of a slide that are looked at, drawn by `seed`; `none` looks at all.
     windows: look through windows of 224 pixels (the paper) or at whole patches; by default as the model learnt.
 

@@ -10,10 +10,10 @@ from typing import Any, Literal
 from medassay.cases import Case
 from medassay.errors import MedassayError
 from medassay.language.checks import problem
+from medassay.language.clauses import Clause, Pair, clauses, described, pairs
 from medassay.language.contradiction import CONTRADICTS, Verdict, compare, strongest_verdict, within
 from medassay.language.graph import Report, read_reports
 from medassay.language.inference import CombinedNli, load_nli
-from medassay.language.statements import Pair, Statement, described, pairs, statements
 from medassay.metrics.base import Metric
 from medassay.models import load
 from medassay.scores import Score
@@ -100,7 +100,7 @@ class Logic(Metric):
 
     def _scores(self, reports: Sequence[Report]) -> list[Score]:
         """All pairs of all reports go to the model at once, each distinct pair of texts once."""
-        cut = [statements(report) for report in reports]
+        cut = [clauses(report) for report in reports]
         if self.mode == "paper":
             ruled = [[Found(pair, 0.0, None) for pair in described(some)] for some in cut]
         else:
@@ -117,9 +117,7 @@ class Logic(Metric):
             for some, found in zip(cut, ruled)
         ]
 
-    def _asked(
-        self, cut: Sequence[Sequence[Statement]], ruled: Sequence[Sequence[Found]]
-    ) -> dict[tuple[str, str], float]:
+    def _asked(self, cut: Sequence[Sequence[Clause]], ruled: Sequence[Sequence[Found]]) -> dict[tuple[str, str], float]:
         """The model's p(contradiction) of the pairs that no rule decided."""
         read: dict[str, Report] = {one.report.text: one.report for some in cut for one in some}
         asked = list(dict.fromkeys(_texts(some, one) for some, found in zip(cut, ruled) for one in found if one.open))
@@ -133,7 +131,7 @@ class Logic(Metric):
     def _share(self, chance: float) -> float:
         return chance if self.mode == "paper" else scaled(chance)
 
-    def _score(self, found: Sequence[Statement], judged: Sequence[Found]) -> Score:
+    def _score(self, found: Sequence[Clause], judged: Sequence[Found]) -> Score:
         if not judged:
             few = f"its {len(found)} statements share no subject" if len(found) > 1 else "too few statements to compare"
             return Score.none(f"not assessed: {few}")
@@ -143,14 +141,14 @@ class Logic(Metric):
         return Score(value, parts=parts, evidence=drawn(found, told, len(judged)))
 
 
-def _inside(found: Sequence[Statement]) -> Iterator[Found]:
+def _inside(found: Sequence[Clause]) -> Iterator[Found]:
     """What a statement says twice."""
     for i, one in enumerate(found):
         for verdict in within(one.report):
             yield Found(Pair(i, i, verdict.kind), _chance(verdict), verdict)
 
 
-def _between(found: Sequence[Statement]) -> Iterator[Found]:
+def _between(found: Sequence[Clause]) -> Iterator[Found]:
     """The pairs of statements, with the verdict of the structured comparison where it has one."""
     for pair in pairs(list(found)):
         verdict = strongest_verdict(compare(found[pair.premise].report, found[pair.hypothesis].report, strict=True))
@@ -163,7 +161,7 @@ def _chance(verdict: Verdict) -> float:
     return RULED if verdict.label == CONTRADICTS else AGREED
 
 
-def _texts(found: Sequence[Statement], one: Found) -> tuple[str, str]:
+def _texts(found: Sequence[Clause], one: Found) -> tuple[str, str]:
     return found[one.pair.premise].report.text, found[one.pair.hypothesis].report.text
 
 
@@ -187,7 +185,7 @@ def scaled(chance: float, rare: float = RARE) -> float:
     return chance * odds / (chance * odds + (1.0 - chance))
 
 
-def drawn(found: Sequence[Statement], told: Sequence[Found], count: int) -> dict[str, Any]:
+def drawn(found: Sequence[Clause], told: Sequence[Found], count: int) -> dict[str, Any]:
     """The contradictions as evidence, the surest first, and the statements that carry them for the page."""
     ordered = sorted(told, key=lambda one: (-one.probability, found[one.pair.premise].start))
     listed, sentences = [], []
@@ -211,7 +209,7 @@ def drawn(found: Sequence[Statement], told: Sequence[Found], count: int) -> dict
     return {"pairs": count, "contradictions": listed, "sentences": sentences}
 
 
-def _places(found: Sequence[Statement], one: Found) -> tuple[tuple[int, int, str], tuple[int, int, str]]:
+def _places(found: Sequence[Clause], one: Found) -> tuple[tuple[int, int, str], tuple[int, int, str]]:
     """(start, end, words) of both sides; inside one statement the two parts of it."""
     premise, hypothesis = found[one.pair.premise], found[one.pair.hypothesis]
     if premise is not hypothesis or one.verdict is None:

@@ -51,7 +51,7 @@ BUILT_IN: dict[str, str] = {
     "stability": "medassay.metrics.stability:Stability",
     "trust": "medassay.metrics.trust:Trust",
 }
-"""One line a metric: its name and its class, imported on first use."""
+"""One line per metric: its name and its class, imported on first use."""
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "rouge": ("rouge1", "rouge2", "rougeL", "rougeLsum"),
@@ -72,10 +72,10 @@ _REQUEST = re.compile(r"(?P<name>[^()\s]+?)\s*(?:\((?P<inside>.*)\))?(?P<tail>(?
 
 def names() -> dict[str, str]:
     """Every registered name and where its class lives, ours first."""
-    found = dict(BUILT_IN)
+    known = dict(BUILT_IN)
     for entry in entry_points(group="medassay.metrics"):
-        found.setdefault(entry.name, entry.value)
-    return found
+        known.setdefault(entry.name, entry.value)
+    return known
 
 
 def metric_class(name: str) -> type[Metric]:
@@ -88,10 +88,10 @@ def metric_class(name: str) -> type[Metric]:
         )
     module, _, attribute = known[name].partition(":")
     try:
-        found: type[Metric] = getattr(import_module(module), attribute)
+        cls: type[Metric] = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise MedassayError(f"metric '{name}' cannot be loaded from {known[name]}: {error}") from error
-    return found
+    return cls
 
 
 def load_metrics(requests: str | Metric | Iterable[str | Metric], **common: Any) -> list[Metric]:

@@ -50,8 +50,8 @@ def composed(metric: Metric, measured: Callable[[Metric], list[Score] | None], e
     columns = [composed(member, measured, evidence) for member in metric.members]
     failures = [_member_failure(metric.members, scores) for scores in zip(*columns)]
     whole = [[s for s, failed in zip(column, failures) if failed is None] for column in columns]
-    made = iter(_composed(metric, whole, evidence))
-    return [next(made) if failed is None else failed for failed in failures]
+    complete = iter(_composed(metric, whole, evidence))
+    return [next(complete) if failed is None else failed for failed in failures]
 
 
 def _composed(metric: Ensemble, columns: Sequence[Sequence[Score]], evidence: bool) -> list[Score]:
@@ -77,11 +77,11 @@ def _member_failure(members: Sequence[Metric], scores: Sequence[Score]) -> Score
 
 def leaves(metrics: Iterable[Metric]) -> list[Metric]:
     """The metrics that are measured, each once: an ensemble's members in place of itself."""
-    found: dict[int, Metric] = {}
+    distinct: dict[int, Metric] = {}
     for metric in metrics:
         for leaf in leaves(members_of(metric)) if members_of(metric) else [metric]:
-            found.setdefault(id(leaf), leaf)
-    return list(found.values())
+            distinct.setdefault(id(leaf), leaf)
+    return list(distinct.values())
 
 
 def lacking(case: Case, needs: Iterable[str]) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from medassay.spans import Reading, Span
+from medassay.spans import Check, Reading, Span
 
 Matrix = npt.NDArray[np.float32]
 
@@ -102,6 +102,18 @@ class TokenLogs:
     offsets: Sequence[tuple[int, int]]
 
 
+class CheckerModel(Protocol):
+    """Role `checker`: does a text of any length bear out a statement?"""
+
+    name: str
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
+        """[pairs, 3] probabilities of supported, not stated, contradicted, for (text, statement) pairs."""
+
+    def check(self, pairs: Sequence[tuple[str, str]]) -> list[Check]:
+        """The judgement of each statement, with the words of the text that decide."""
+
+
 class NliModel(Protocol):
     """Role `nli`: (premise, hypothesis) pairs to [pairs, 3] probabilities of entailment, neutral, contradiction."""
 
@@ -141,7 +153,7 @@ class LikelihoodModel(Protocol):
 class Phrases:
     """Texts as an image model sees them.
 
-    vectors: unit vectors, one a text. mean, spread: of each text's cosine with histology images at large; 0 and 1
+    vectors: unit vectors, one per text. mean, spread: of each text's cosine with histology images at large; 0 and 1
     where the model never measured them. coverage: cosine (−1 to 1, higher is safer) of each text with the nearest
     phrase that the model learnt from, and `nearest`, that phrase; both empty where the model states no vocabulary.
     """

@@ -20,7 +20,7 @@ def fetch(what: str, to: Path | None = None, revision: str | None = None) -> lis
     """Copy one hub model, or all of `paper`; (name, folder) of each.
 
     Without `to` they land in the hub's cache, where `models.load` finds them by name. With it, a model's
-    files land in that folder, and those of `paper` in a subfolder a role: the folder serves as `--models`.
+    files land in that folder, and those of `paper` in one subfolder per role: the folder serves as `--models`.
     """
     if what == "embedded":
         raise ModelError("the embedded set came with medassay; there is nothing to fetch")

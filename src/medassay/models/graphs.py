@@ -23,7 +23,7 @@ from medassay.models.tokens import CLS, SEP, Tokenizer, batches, pad
 HOME = Path(__file__).parent / "embedded"
 SCHEMA = 1
 BUDGET = 1024
-"""Padded tokens a batch: fills the cores and stays in their caches; larger batches were a quarter slower."""
+"""Padded tokens per batch: fills the cores and stays in their caches; larger batches were a quarter slower."""
 
 _CACHE_BYTES = 96 * 2**20
 _SETS: WeakSet[ModelSet] = WeakSet()
@@ -105,7 +105,7 @@ class ModelSet:
         return outputs
 
     def hidden(self, rows: Sequence[tuple[int, ...]], sides: Sequence[Sequence[int]] | None = None) -> list[Matrix]:
-        """The trunk's states of each row of ids (frame tokens included), computed once a row."""
+        """The trunk's states of each row of ids (frame tokens included), computed once per row."""
         if not sides and len(set(rows)) < len(rows):
             distinct = list(dict.fromkeys(rows))
             made = dict(zip(distinct, self.hidden(distinct)))

@@ -26,7 +26,7 @@ from medassay.models.pairs import PairFrame, join_pair
 from medassay.models.tokens import Tokens, encodable
 
 LONGEST = 512
-"""Tokens a row, frame tokens included, even where a model could read more: cost grows with the square."""
+"""Tokens per row, frame tokens included, even where a model could read more: cost grows with the square."""
 
 PART = 512
 """Texts tokenised at once; the next part is tokenised while the device reads this one."""
@@ -167,7 +167,7 @@ class Network:
         return full[:at], full[at + len(bare) :]
 
     def _limit(self) -> int:
-        """Tokens a row; some families count positions from after the padding index."""
+        """Tokens per row; some families count positions from after the padding index."""
         positions = int(self.config.get("max_position_embeddings") or LONGEST)
         if self.config.get("model_type") in {"roberta", "xlm-roberta", "camembert", "longformer", "mpnet"}:
             positions -= self.pad + 1

@@ -41,7 +41,7 @@ Part = tuple[int, Sequence[Row]]
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """What a model runs on: `cuda` or `cpu`, its arithmetic, and padded tokens a batch."""
+    """What a model runs on: `cuda` or `cpu`, its arithmetic, and padded tokens per batch."""
 
     name: str
     dtype: str
@@ -74,7 +74,7 @@ def choose(config: Mapping[str, Any], *, dtype: str = "", speaks: bool = False) 
 
 
 def budget_for(config: Mapping[str, Any], free: int, size: int, *, speaks: bool = False) -> int:
-    """Padded tokens a batch: what a share of `free` bytes holds, numbers being of `size` bytes; a power of two.
+    """Padded tokens per batch: what a share of `free` bytes holds, numbers being of `size` bytes; a power of two.
 
     An H200 is fastest at 131,072: fewer operations are sent, and what is sent lasts while the host does its part.
 

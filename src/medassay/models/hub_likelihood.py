@@ -21,13 +21,13 @@ from medassay.models.states import join_states, state_windows
 from medassay.models.tokens import Tokens, batches, pad
 
 SEQ2SEQ_TOKENS, CAUSAL_TOKENS = 1024, 2048
-"""Tokens a row at most, even where a model could read more; 1,024 is BARTScore's own limit."""
+"""Tokens per row at most, even where a model could read more; 1,024 is BARTScore's own limit."""
 
 CONTEXT = 64
 """Tokens of a long target that a further row reads again before it goes on."""
 
 _TARGETS = {"cpu": 1024, "cuda": 8192}
-"""Padded target tokens a batch: their scores over the whole vocabulary are held at once."""
+"""Padded target tokens per batch: their scores over the whole vocabulary are held at once."""
 
 
 def hub_likelihood(network: Network) -> Seq2SeqLikelihood | CausalLikelihood:

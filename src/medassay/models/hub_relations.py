@@ -1,4 +1,4 @@
-"""Role `re` on transformers models: entity markers in the text, one row a pair."""
+"""Role `re` on transformers models: entity markers in the text, one row per pair."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class HubRelations:
         return orders
 
     def _ask(self, questions: Sequence[Question]) -> dict[str, _Answers]:
-        """Where the answer to each question will be; each is asked once a run, across all reports."""
+        """Where the answer to each question will be; each is asked once per run, across all reports."""
         distinct = dict.fromkeys(asked.marked for asked in questions)
         places = {marked: self.cache[marked] for marked in distinct if marked in self.cache}
         fresh = [marked for marked in distinct if marked not in places]

@@ -128,7 +128,7 @@ class HubNer:
         self.cache: RecentAnswers[str, list[Span]] = RecentAnswers(_CACHED_TEXTS)
 
     def spans(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The entities of each text, in text order, never overlapping; equal texts are read once a run."""
+        """The entities of each text, in text order, never overlapping; equal texts are read once per run."""
         return self.begin(texts)()
 
     def begin(self, texts: Sequence[str]) -> Callable[[], list[list[Span]]]:

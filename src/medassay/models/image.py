@@ -25,7 +25,7 @@ Pixels = npt.NDArray[np.uint8]
 """Height × width × 3, RGB."""
 
 AT_ONCE = 16
-"""Images a run of the tower: its largest layer then holds 100 MB."""
+"""Images per run of the tower: its largest layer then holds 100 MB."""
 
 
 class EmbeddedImage:
@@ -103,7 +103,7 @@ def _encoder_set(models: ModelSet, mark: str) -> ModelSet:
 
 
 def read_vocabulary(path: Path) -> tuple[str, ...]:
-    """The phrases of a vocabulary file: a phrase a line, what follows a tab is for people."""
+    """The phrases of a vocabulary file: one phrase per line, what follows a tab is for people."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return tuple(line.partition("\t")[0] for line in lines if line and not line.startswith("#"))
 

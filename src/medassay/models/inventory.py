@@ -43,7 +43,7 @@ def inventory() -> list[Item]:
 
 
 def folder_items(folder: Path) -> list[Item]:
-    """The files of a folder that somebody uses as --models: a model set, a model, or a folder a role."""
+    """The files of a folder that somebody uses as --models: a model set, a model, or one folder per role."""
     if (folder / "manifest.json").is_file():
         return set_items(folder, str(folder))
     roles = [role for role in ROLES if (folder / role).is_dir()]

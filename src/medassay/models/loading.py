@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from medassay.errors import ModelError, UnknownName, nearest
 from medassay.models.base import (
+    CheckerModel,
     Encoder,
     EntityModel,
     ExpertModel,
@@ -26,7 +27,7 @@ from medassay.models.graphs import HOME, ModelSet
 if TYPE_CHECKING:
     from medassay.models.kge import ConceptVectors
 
-ROLES = ("encoder", "ner", "re", "align", "expert", "image", "likelihood", "nli", "quality", "kge")
+ROLES = ("encoder", "ner", "re", "align", "expert", "image", "likelihood", "nli", "quality", "kge", "checker")
 
 PAPER = {
     "encoder": "UFNLP/gatortronS",
@@ -59,8 +60,10 @@ def load(role: Literal["quality"], spec: str = ...) -> QualityModel: ...
 def load(role: Literal["kge"], spec: str = ...) -> ConceptVectors: ...
 @overload
 def load(role: Literal["nli"], spec: str = ...) -> NliModel: ...
+@overload
+def load(role: Literal["checker"], spec: str = ...) -> CheckerModel: ...
 def load(role: str, spec: str = "embedded") -> Any:
-    """The model for a role; loaded once a process."""
+    """The model for a role; loaded once per process."""
     if role not in ROLES:
         raise UnknownName(f"no model role '{role}'{nearest(role, ROLES)} Roles: {', '.join(ROLES)}")
     return _load(role, resolve(role, spec))
@@ -69,7 +72,7 @@ def load(role: str, spec: str = "embedded") -> Any:
 def resolve(role: str, spec: str) -> str:
     """The one source that a specification means for a role: `embedded`, a folder, or a hub name.
 
-    In a folder with a subfolder a role, and in a models file, a role left out is embedded.
+    In a folder with one subfolder per role, and in a models file, a role left out is embedded.
     """
     if spec == "embedded":
         return spec
@@ -84,14 +87,14 @@ def resolve(role: str, spec: str) -> str:
 
 
 def _from_file(path: Path, role: str) -> str:
-    """A models file: `ner = "folder or hub name"`, a line a role; folders are looked for beside the file first."""
+    """A models file: `ner = "folder or hub name"`, one line per role; folders are looked for beside the file first."""
     try:
         text = path.read_text(encoding="utf-8")
         table = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (OSError, ValueError) as error:
         raise ModelError(f'{path}: not a models file ({error}); write lines such as ner = "folder"') from error
     if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
-        raise ModelError(f'{path}: not a models file; write a line a role, such as ner = "folder"')
+        raise ModelError(f'{path}: not a models file; write one line per role, such as ner = "folder"')
     unknown = [name for name in table if name not in ROLES]
     if unknown:
         raise UnknownName(f"{path}: no model role '{unknown[0]}'{nearest(unknown[0], ROLES)}")
@@ -132,11 +135,12 @@ def unload() -> None:
 
 @lru_cache(maxsize=32)
 def model_set(folder: Path = HOME) -> ModelSet:
-    """A model set, opened once a process: its graphs and caches are shared by all roles."""
+    """A model set, opened once per process: its graphs and caches are shared by all roles."""
     return ModelSet(folder)
 
 
 def _embedded(role: str, models: ModelSet) -> Any:
+    from medassay.models.checker import EmbeddedChecker
     from medassay.models.image import EmbeddedImage
     from medassay.models.kge import ConceptVectors
     from medassay.models.likelihood import EmbeddedLikelihood
@@ -155,5 +159,6 @@ def _embedded(role: str, models: ModelSet) -> Any:
         "nli": lambda: EmbeddedNli(models),
         "quality": lambda: EmbeddedQuality(models),
         "kge": lambda: ConceptVectors(models),
+        "checker": lambda: EmbeddedChecker(models, load("encoder")),
     }
     return makers[role]()

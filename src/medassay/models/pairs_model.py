@@ -21,7 +21,7 @@ from medassay.models.tables import Tables
 from medassay.models.tokens import Tokens, batches
 
 FLAWS = "flaws"
-"""The output with one number a token; all others have a few numbers a pair."""
+"""The output with one number per token; all others have a few numbers per pair."""
 
 IdPair = tuple[tuple[int, ...], tuple[int, ...]]
 

@@ -37,7 +37,7 @@ IdPair = tuple[tuple[int, ...], tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class PairAnswer:
-    """The answers of the heads for one pair, before softmax or sigmoid; `place` has one number per token of the text."""
+    """What the heads answer for one pair, before softmax or sigmoid; `place`: a number for each token of the text."""
 
     verdict: Matrix
     kind: Matrix

@@ -40,7 +40,7 @@ def join_states(
     for window, row in zip(windows, rows):
         t, shift = window.text, len(before) - window.first
         if whole:
-            # One window a text, as it nearly always is: nothing to join, nothing to copy.
+            # One window per text, as it nearly always is: nothing to join, nothing to copy.
             parts[t], read[t] = [row], window.owned_last
             continue
         if not parts[t]:

@@ -40,7 +40,7 @@ class Tables:
 
     @property
     def size(self) -> int:
-        """Numbers a token."""
+        """Numbers per token."""
         return int(self.words.shape[1])
 
     def word_vectors(self, ids: Sequence[int]) -> Matrix:

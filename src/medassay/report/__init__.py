@@ -1,38 +1,61 @@
-"""What a person reads: pages, terminal tables, drawn from plain summaries."""
+"""What a person reads: pages, terminal tables, drawn from plain summaries.
 
-from medassay.report.calibration import fit_sections, print_fit
-from medassay.report.extract_page import Page as ExtractPage
-from medassay.report.stress_page import stress_sections
-from medassay.report.study_page import write_study
-from medassay.report.study_tables import print_study, study_section
-from medassay.report.study_terminal import print_stress, print_validation
-from medassay.report.terminal import (
-    comparison_text,
-    print_comparison,
-    print_metric_card,
-    print_metric_list,
-    print_summary,
-    summary_text,
-)
-from medassay.report.trust_terminal import print_routes
-from medassay.report.validation_page import validation_sections
+Names are imported on first use: a summary needs none of the rest.
+"""
 
-__all__ = [
-    "ExtractPage",
-    "comparison_text",
-    "fit_sections",
-    "print_comparison",
-    "print_fit",
-    "print_metric_card",
-    "print_metric_list",
-    "print_routes",
-    "print_stress",
-    "print_study",
-    "print_summary",
-    "print_validation",
-    "stress_sections",
-    "study_section",
-    "summary_text",
-    "validation_sections",
-    "write_study",
-]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from medassay.report.calibration import fit_sections as fit_sections
+    from medassay.report.calibration import print_fit as print_fit
+    from medassay.report.extract_page import ExtractPage as ExtractPage
+    from medassay.report.page import PageFile as PageFile
+    from medassay.report.page import PageWriter as PageWriter
+    from medassay.report.page import page_settings as page_settings
+    from medassay.report.page import summary_html as summary_html
+    from medassay.report.sections import Run as Run
+    from medassay.report.sections import Section as Section
+    from medassay.report.stress_page import stress_sections as stress_sections
+    from medassay.report.study_page import write_study as write_study
+    from medassay.report.study_tables import print_study as print_study
+    from medassay.report.study_tables import study_section as study_section
+    from medassay.report.study_terminal import print_stress as print_stress
+    from medassay.report.study_terminal import print_validation as print_validation
+    from medassay.report.terminal import comparison_text as comparison_text
+    from medassay.report.terminal import print_comparison as print_comparison
+    from medassay.report.terminal import print_metric_card as print_metric_card
+    from medassay.report.terminal import print_metric_list as print_metric_list
+    from medassay.report.terminal import print_summary as print_summary
+    from medassay.report.terminal import summary_text as summary_text
+    from medassay.report.trust_terminal import print_routes as print_routes
+    from medassay.report.validation_page import validation_sections as validation_sections
+
+_PUBLIC = {
+    "calibration": "fit_sections print_fit",
+    "extract_page": "ExtractPage",
+    "page": "PageFile PageWriter page_settings summary_html",
+    "sections": "Run Section",
+    "stress_page": "stress_sections",
+    "study_page": "write_study",
+    "study_tables": "print_study study_section",
+    "study_terminal": "print_stress print_validation",
+    "terminal": "comparison_text print_comparison print_metric_card print_metric_list print_summary summary_text",
+    "trust_terminal": "print_routes",
+    "validation_page": "validation_sections",
+}
+"""Each file of the room with its public names."""
+
+_FILE_OF = {name: file for file, names in _PUBLIC.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FILE_OF:
+        return getattr(import_module(f"{__name__}.{_FILE_OF[name]}"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_FILE_OF])

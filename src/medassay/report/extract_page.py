@@ -33,7 +33,7 @@ _RELATIONS = {
 _CUES = {"absent": "stated as absent", "possible": "stated as possible"}
 
 
-class Page:
+class ExtractPage:
     """Takes in records one by one and draws as many as a page can hold."""
 
     def __init__(self, title: str = "Extracted reports") -> None:

@@ -1,1 +1,5 @@
-"""The score server: metrics kept warm behind HTTP (extra `serve`)."""
+"""Metrics kept warm: `Scorer` for many small calls, adapters to other libraries, the score server (extra `serve`)."""
+
+from medassay.serving.scorer import Scorer
+
+__all__ = ["Scorer"]

@@ -42,19 +42,19 @@ def trl_reward(
     [0.8]
     """
     scorer = Scorer(metric, models=models, workers=workers)
-    (only,) = _one(scorer)
+    (only,) = _only_metric(scorer)
     sign = 1.0 if only.higher_is_better else -1.0
 
     def reward(
         prompts: Sequence[Any] | None = None, completions: Sequence[Any] = (), **columns: Any
     ) -> list[float | None]:
-        texts = [_said(one) for one in completions]
+        texts = [_text_of(one) for one in completions]
         wanted = "reference" in only.needs or reference in columns
         references = _listed(_column(columns, reference), reference) if wanted else None
         sources = None
         if source is not None:
             given = prompts if source in ("prompt", "prompts") else _column(columns, source)
-            sources = [] if given is None else [_said(one) for one in given]
+            sources = [] if given is None else [_text_of(one) for one in given]
         scores = scorer.score_batch(texts, references, sources=sources)[only.name]
         return [None if score.value is None else sign * score.value for score in scores]
 
@@ -63,7 +63,7 @@ def trl_reward(
     return reward
 
 
-def _one(scorer: Scorer) -> tuple[Metric, ...]:
+def _only_metric(scorer: Scorer) -> tuple[Metric, ...]:
     if len(scorer.metrics) != 1:
         names = ", ".join(metric.name for metric in scorer.metrics)
         raise MedassayError(f"one metric is wanted here, not {names}; make one for each")
@@ -79,15 +79,15 @@ def _column(columns: Mapping[str, Any], name: str) -> Any:
     return columns[name]
 
 
-def _said(text: Any) -> str:
+def _text_of(text: Any) -> str:
     """The text of a completion or prompt: as it is, or the last message of a conversation."""
     if isinstance(text, str):
         return text
     if isinstance(text, Mapping):
-        return _said(text.get("content"))
+        return _text_of(text.get("content"))
     if isinstance(text, Sequence) and text and all(isinstance(one, Mapping) for one in text):
         if "content" in text[-1]:
-            return _said(text[-1]["content"])
+            return _text_of(text[-1]["content"])
         return "".join(str(one.get("text", "")) for one in text)  # a message in pieces, some of them not text
     return ""
 
@@ -165,14 +165,14 @@ class EvaluateMetric:
         given = [list(column) for column in zip(*self._added)]
         self._added = []
         result = self.scorer.score_batch(given[0], given[1], sources=given[2])
-        told: dict[str, float] = {}
+        figures: dict[str, float] = {}
         for name, value in result.mean.items():
-            told[name] = value
+            figures[name] = value
             for kind in ("unscored", "failed"):
                 missing = sum(getattr(score, kind) is not None for score in result[name])
                 if missing:
-                    told[f"{name}.{kind}"] = missing
-        return told
+                    figures[f"{name}.{kind}"] = missing
+        return figures
 
 
 def evaluate_metric(
@@ -201,7 +201,7 @@ class RunningMetric:
 
     def __init__(self, metric: str | Metric, *, models: str | None = None, workers: int = 0) -> None:
         self.scorer = Scorer(metric, models=models, workers=workers)
-        (self.metric,) = _one(self.scorer)
+        (self.metric,) = _only_metric(self.scorer)
         self.higher_is_better = self.metric.higher_is_better
         self.reset()
 
@@ -331,7 +331,7 @@ def _torch_class() -> Any:
 def _opened(metric: str | Metric, models: str | None) -> Scorer:
     """The scorer of a metric: copies of a torchmetrics metric share it."""
     scorer = Scorer(metric, models=models)
-    _one(scorer)
+    _only_metric(scorer)
     return scorer
 
 

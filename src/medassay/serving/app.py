@@ -18,7 +18,7 @@ from medassay.engine.worker import RARELY
 from medassay.serving.batching import Batcher
 from medassay.serving.limits import CONNECTIONS, Limits
 from medassay.serving.scorer import Scorer
-from medassay.serving.scoring import Ask, Receive, Scope, Scoring, Send
+from medassay.serving.scoring import Receive, Scope, ScoreRequest, Scoring, Send
 
 log = logging.getLogger("medassay.serve")
 
@@ -61,8 +61,8 @@ class App(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] == "http" and scope["path"] == "/score" and scope["method"] == "POST":
-            told = await self.scoring.answer(scope, receive)
-            await told(scope, receive, send)
+            answer = await self.scoring.answer(scope, receive)
+            await answer(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
 
@@ -101,7 +101,7 @@ def _routes(app: FastAPI, scorer: Scorer, scoring: Scoring) -> None:
     if scoring.key is not None:
         refused[401] = {"description": "the key is missing or wrong"}
 
-    asked = {"required": True, "content": {"application/json": {"schema": Ask.model_json_schema()}}}
+    asked = {"required": True, "content": {"application/json": {"schema": ScoreRequest.model_json_schema()}}}
 
     @app.post("/score", response_model=Answer, responses=refused, openapi_extra={"requestBody": asked})
     async def score(request: Request) -> Response:
@@ -128,14 +128,14 @@ def _routes(app: FastAPI, scorer: Scorer, scoring: Scoring) -> None:
     async def health() -> JSONResponse:
         """Whether requests are taken, and how many cases and bytes wait or are being scored."""
         batcher = scoring.batcher
-        told = {
+        answer = {
             "status": "closing" if batcher.closing else "ok",
             "version": __version__,
             "cases": batcher.taken,
             "room": batcher.room,
             "bytes": scoring.held.bytes,
         }
-        return JSONResponse(told, 503 if batcher.closing else 200)
+        return JSONResponse(answer, 503 if batcher.closing else 200)
 
 
 def _errors(app: FastAPI) -> None:

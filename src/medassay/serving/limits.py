@@ -27,7 +27,7 @@ class Limits:
     slowest: float = 60.0
 
 
-class Held:
+class HeldBytes:
     """Bytes of requests and answers in memory, of all clients together. most: where it ends."""
 
     def __init__(self, most: int) -> None:
@@ -40,7 +40,7 @@ class Lease:
 
     __slots__ = ("bytes", "held")
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: HeldBytes) -> None:
         self.held, self.bytes = held, 0
 
     def fits(self, size: int) -> bool:

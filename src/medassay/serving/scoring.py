@@ -21,7 +21,7 @@ from medassay.cases import Case, clean
 from medassay.errors import MedassayError
 from medassay.scores import Score
 from medassay.serving.batching import Batcher, Closing, Overloaded
-from medassay.serving.limits import Held, Lease, Limits
+from medassay.serving.limits import HeldBytes, Lease, Limits
 from medassay.serving.scorer import Scorer
 
 log = logging.getLogger("medassay.serve")
@@ -34,7 +34,7 @@ _AT_ONCE = 2**16
 """Bytes of an answer that are handed over without waiting for the client to read them."""
 
 
-class Ask(BaseModel):
+class ScoreRequest(BaseModel):
     """Texts to score: lists of equal length."""
 
     model_config = ConfigDict(extra="forbid")
@@ -56,7 +56,7 @@ class Refused(Exception):
         self.status, self.after, self.close, self.more = status, after, close, more
 
 
-class Told(Response):
+class JsonAnswer(Response):
     """An answer of JSON that counts as held until the client has it."""
 
     def __init__(self, status: int, content: bytes, lease: Lease, *more: tuple[bytes, bytes]) -> None:
@@ -84,16 +84,16 @@ class Scoring:
     def __init__(self, scorer: Scorer, limits: Limits, key: str | None) -> None:
         self.limits, self.key = limits, key
         self.signatures = {metric.name: str(metric.signature) for metric in scorer.metrics}
-        self.held = Held(limits.held)
+        self.held = HeldBytes(limits.held)
         self.batcher: Batcher
 
-    async def answer(self, scope: Scope, receive: Receive) -> Told:
+    async def answer(self, scope: Scope, receive: Receive) -> JsonAnswer:
         """The answer to a request, whatever it is."""
         lease = Lease(self.held)
         try:
             content = await self._scores(scope, receive, lease)
             lease.resize(len(content))
-            return Told(200, content, lease)
+            return JsonAnswer(200, content, lease)
         except Refused as error:
             refused = error
         except Overloaded as error:
@@ -109,7 +109,7 @@ class Scoring:
         except BaseException:  # cancelled: nobody will send an answer
             lease.resize(0)
             raise
-        return _told(refused, lease)
+        return _refusal(refused, lease)
 
     async def _scores(self, scope: Scope, receive: Receive, lease: Lease) -> bytes:
         headers = dict(scope["headers"])
@@ -119,9 +119,9 @@ class Scoring:
             raise Refused(415, "the body must be JSON, with content-type: application/json")
         self.batcher.has_room()
         cases = read_cases(await self._body(headers, receive, lease), self.limits)
-        found = await self.batcher.score(cases)
-        told = {name: [_plain(score) for score in scores] for name, scores in found.items()}
-        return to_json({"scores": told, "signatures": self.signatures})
+        scores_by_metric = await self.batcher.score(cases)
+        answer = {name: [_plain(score) for score in scores] for name, scores in scores_by_metric.items()}
+        return to_json({"scores": answer, "signatures": self.signatures})
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive, lease: Lease) -> bytes:
         """The body. Its bytes are held from the moment they are announced, or else as they come."""
@@ -166,13 +166,13 @@ def _plain(score: Score) -> dict[str, Any]:
     }
 
 
-def _told(refused: Refused, lease: Lease) -> Told:
+def _refusal(refused: Refused, lease: Lease) -> JsonAnswer:
     content = json.dumps({"message": str(refused), **refused.more}, ensure_ascii=False).encode()
     lease.resize(len(content))
     headers = [(b"retry-after", str(refused.after).encode())] if refused.after is not None else []
     if refused.close:
         headers.append((b"connection", b"close"))
-    return Told(refused.status, content, lease, *headers)
+    return JsonAnswer(refused.status, content, lease, *headers)
 
 
 def shows(header: bytes, key: str) -> bool:
@@ -206,9 +206,9 @@ def _references(given: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(clean(text) for text in given or () if text and not text.isspace())
 
 
-def _checked(body: bytes) -> Ask:
+def _checked(body: bytes) -> ScoreRequest:
     try:
-        return Ask.model_validate_json(body)
+        return ScoreRequest.model_validate_json(body)
     except ValidationError:
         pass  # perhaps only a lone surrogate, which the fast reader refuses
     try:
@@ -216,7 +216,7 @@ def _checked(body: bytes) -> Ask:
     except (ValueError, RecursionError):
         raise Refused(400, "the body is not JSON") from None
     try:
-        return Ask.model_validate(plain)
+        return ScoreRequest.model_validate(plain)
     except ValidationError as error:
         # Where and what, never the value itself: it may be a patient's.
         problems = [

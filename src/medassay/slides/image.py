@@ -3,7 +3,7 @@
 A reader fills `_pixels` and says its size, levels and resolution; reading at a wanted resolution, in
 pieces of bounded size, is the same for all and lives here. Coordinates (x, y) are always pixels of the
 full-resolution image (level 0), x to the right and y down; the size of what is read is in pixels of the
-wanted resolution, as in OpenSlide's `read_region`. Resolution is in micrometres a pixel (mpp): 0.5 is
+wanted resolution, as in OpenSlide's `read_region`. Resolution is in micrometres per pixel (mpp): 0.5 is
 what a 20× objective gives, 0.25 a 40× one.
 """
 
@@ -21,7 +21,7 @@ from medassay.models.image import Pixels as Pixels
 from medassay.models.image import resize as resize
 
 PLAUSIBLE_MPP = (0.05, 20.0)
-"""What a microscope gives. A 72-dpi print resolution (353 µm a pixel) in the file says nothing about it."""
+"""What a microscope gives. A 72-dpi print resolution (353 µm per pixel) in the file says nothing about it."""
 FINEST_STRETCH = 1.25
 """How far pixels may be enlarged: detail that was not scanned is not made up."""
 PIECE = 4096
@@ -68,7 +68,7 @@ class Slide(ABC):
         """Micrometres a pixel at full resolution; an `InputError` with the remedy where it is not known."""
         if self._mpp is None:
             raise InputError(
-                f"{self.path}: the file states neither micrometres a pixel nor the objective; give them with --mpp "
+                f"{self.path}: the file states neither micrometres per pixel nor the objective; give them with --mpp "
                 "(mpp= in Python; 0.25 for a 40× scan, 0.5 for 20×)"
             )
         return self._mpp
@@ -100,7 +100,7 @@ class Slide(ABC):
         scale = check_mpp(mpp, "mpp") / self.mpp
         if scale < 1 / FINEST_STRETCH:
             raise InputError(
-                f"{self.path}: scanned at {self.mpp:.3g} µm a pixel, so {mpp:.3g} is not in it; "
+                f"{self.path}: scanned at {self.mpp:.3g} µm per pixel, so {mpp:.3g} is not in it; "
                 f"read it at {self.mpp:.3g} or coarser"
             )
         # Scanners write 0.499 or 0.2527 for what is meant by 20× and 40×: a resize by 1 % only blurs.
@@ -145,7 +145,7 @@ def check_mpp(mpp: float, what: str) -> float:
     low, high = PLAUSIBLE_MPP
     if not low <= mpp <= high:
         raise InputError(
-            f"{what}: {mpp:g} µm a pixel cannot be; expected {low:g} to {high:g} (0.25 for 40×, 0.5 for 20×)"
+            f"{what}: {mpp:g} µm per pixel cannot be; expected {low:g} to {high:g} (0.25 for 40×, 0.5 for 20×)"
         )
     return float(mpp)
 

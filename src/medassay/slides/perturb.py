@@ -1,6 +1,6 @@
 """Stain-perturbed copies of the images of many cases (PathGLS, Stability: R_stain is written about them).
 
-The stains are found once an image; a region of interest becomes a PNG, a whole slide a pyramidal TIFF. An image
+The stains are found once per image; a region of interest becomes a PNG, a whole slide a pyramidal TIFF. An image
 whose stains cannot be told is reported, never copied unchanged: a report about an identical image would be
 compared with itself and look perfectly stable.
 """

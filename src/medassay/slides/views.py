@@ -1,6 +1,6 @@
 """An image as an image model sees it: a vector for each patch of tissue, with the place it comes from.
 
-Patches stream from the slide to the model in batches; only vectors and places are kept (about 1 kB a patch), so
+Patches stream from the slide to the model in batches; only vectors and places are kept (about 1 kB per patch), so
 memory does not grow with the slide's pixels. A region of interest is also looked at as a whole, since models
 learn from whole fields; a slide is not.
 """
@@ -108,7 +108,7 @@ def _batches(views: Iterator[Patch]) -> Iterator[list[Patch]]:
 
 
 def _bar(total: int, name: str) -> Any:
-    """A context that gives a function to call once a patch; a bar on a terminal, silence in a pipe."""
+    """A context that gives a function to call once per patch; a bar on a terminal, silence in a pipe."""
     if total < SHOWN_FROM or not sys.stderr.isatty():
         return nullcontext(lambda: None)
     return _Bar(total, name)

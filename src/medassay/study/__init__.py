@@ -1,107 +1,96 @@
-"""Statistics over arrays and plain records: nothing here reads options, writes files or runs a metric."""
+"""Statistics over arrays and plain records: nothing here reads options, writes files or runs a metric.
 
-from medassay.study.agreement import (
-    alpha_interval,
-    cohen_kappa,
-    count_f1,
-    fleiss_kappa,
-    krippendorff_alpha,
-    mean_over_pairs,
-    rater_correlation,
-)
-from medassay.study.calibration import auc, aurc, curve, deploy_threshold, ece, reject_threshold, reliability
-from medassay.study.changes import NotMade, change, hallucinate, kinds, reworded
-from medassay.study.correlation import COEFFICIENTS, kendall, pearson, spearman
-from medassay.study.material import (
-    FORMS,
-    Material,
-    Original,
-    Variant,
-    Varied,
-    brings_changes,
-    make_material,
-    originals_of,
-    sample,
-    vary_cases,
-    vary_originals,
-)
-from medassay.study.resampling import Estimate, Floats, bootstrap_sums, interval
-from medassay.study.score_columns import ScoreColumns
-from medassay.study.significance import Comparison, Pair, cliffs_delta, compare, holm
-from medassay.study.stress import RUNGS, Card, Drop, Stress, sensitivity_cards
-from medassay.study.summary import Aggregate, Tally, summarise
-from medassay.study.tables import Cell, Table
-from medassay.study.trust_fit import Fit, Labelled, fit, trust_of
-from medassay.study.trust_studies import TrustScores, ablation, benchmark, gap, gather, repeat_runs, sensitivity
-from medassay.study.validation import Agreement, Validation, validate
+Names are imported on first use: a summary needs none of the rest.
+"""
 
-__all__ = [
-    "COEFFICIENTS",
-    "FORMS",
-    "RUNGS",
-    "Aggregate",
-    "Agreement",
-    "Card",
-    "Cell",
-    "Comparison",
-    "Drop",
-    "Estimate",
-    "Fit",
-    "Floats",
-    "Labelled",
-    "Material",
-    "NotMade",
-    "Original",
-    "Pair",
-    "ScoreColumns",
-    "Stress",
-    "Table",
-    "Tally",
-    "TrustScores",
-    "Validation",
-    "Variant",
-    "Varied",
-    "ablation",
-    "alpha_interval",
-    "auc",
-    "aurc",
-    "benchmark",
-    "bootstrap_sums",
-    "brings_changes",
-    "change",
-    "cliffs_delta",
-    "cohen_kappa",
-    "compare",
-    "count_f1",
-    "curve",
-    "deploy_threshold",
-    "ece",
-    "fit",
-    "fleiss_kappa",
-    "gap",
-    "gather",
-    "hallucinate",
-    "holm",
-    "interval",
-    "kendall",
-    "kinds",
-    "krippendorff_alpha",
-    "make_material",
-    "mean_over_pairs",
-    "originals_of",
-    "pearson",
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from medassay.study.agreement import Level as Level
+    from medassay.study.agreement import alpha_interval as alpha_interval
+    from medassay.study.agreement import cohen_kappa as cohen_kappa
+    from medassay.study.agreement import count_f1 as count_f1
+    from medassay.study.agreement import fleiss_kappa as fleiss_kappa
+    from medassay.study.agreement import krippendorff_alpha as krippendorff_alpha
+    from medassay.study.agreement import mean_over_pairs as mean_over_pairs
+    from medassay.study.agreement import rater_correlation as rater_correlation
+    from medassay.study.changes import change as change
+    from medassay.study.changes import kinds as kinds
+    from medassay.study.correlation import COEFFICIENTS as COEFFICIENTS
+    from medassay.study.correlation import kendall as kendall
+    from medassay.study.correlation import pearson as pearson
+    from medassay.study.correlation import spearman as spearman
+    from medassay.study.material import FORMS as FORMS
+    from medassay.study.material import Material as Material
+    from medassay.study.material import Original as Original
+    from medassay.study.material import Variant as Variant
+    from medassay.study.material import Varied as Varied
+    from medassay.study.material import brings_changes as brings_changes
+    from medassay.study.material import make_material as make_material
+    from medassay.study.material import originals_of as originals_of
+    from medassay.study.material import sample as sample
+    from medassay.study.material import vary_cases as vary_cases
+    from medassay.study.material import vary_originals as vary_originals
+    from medassay.study.resampling import Estimate as Estimate
+    from medassay.study.resampling import Floats as Floats
+    from medassay.study.score_columns import ScoreColumns as ScoreColumns
+    from medassay.study.significance import Comparison as Comparison
+    from medassay.study.significance import Pair as Pair
+    from medassay.study.significance import compare as compare
+    from medassay.study.stress import RUNGS as RUNGS
+    from medassay.study.stress import Card as Card
+    from medassay.study.stress import Drop as Drop
+    from medassay.study.stress import Stress as Stress
+    from medassay.study.stress import sensitivity_cards as sensitivity_cards
+    from medassay.study.summary import Aggregate as Aggregate
+    from medassay.study.summary import Tally as Tally
+    from medassay.study.summary import summarise as summarise
+    from medassay.study.tables import Cell as Cell
+    from medassay.study.tables import Table as Table
+    from medassay.study.trust_fit import Fit as Fit
+    from medassay.study.trust_fit import Labelled as Labelled
+    from medassay.study.trust_fit import fit as fit
+    from medassay.study.trust_studies import TrustScores as TrustScores
+    from medassay.study.trust_studies import ablation as ablation
+    from medassay.study.trust_studies import benchmark as benchmark
+    from medassay.study.trust_studies import gap as gap
+    from medassay.study.trust_studies import gather as gather
+    from medassay.study.trust_studies import repeat_runs as repeat_runs
+    from medassay.study.trust_studies import sensitivity as sensitivity
+    from medassay.study.validation import Agreement as Agreement
+    from medassay.study.validation import Validation as Validation
+    from medassay.study.validation import validate as validate
+
+_PUBLIC = {
+    "agreement": "Level alpha_interval cohen_kappa count_f1 fleiss_kappa krippendorff_alpha mean_over_pairs "
     "rater_correlation",
-    "reject_threshold",
-    "reliability",
-    "repeat_runs",
-    "reworded",
-    "sample",
-    "sensitivity",
-    "sensitivity_cards",
-    "spearman",
-    "summarise",
-    "trust_of",
-    "validate",
-    "vary_cases",
+    "changes": "change kinds",
+    "correlation": "COEFFICIENTS kendall pearson spearman",
+    "material": "FORMS Material Original Variant Varied brings_changes make_material originals_of sample vary_cases "
     "vary_originals",
-]
+    "resampling": "Estimate Floats",
+    "score_columns": "ScoreColumns",
+    "significance": "Comparison Pair compare",
+    "stress": "Card Drop RUNGS Stress sensitivity_cards",
+    "summary": "Aggregate Tally summarise",
+    "tables": "Cell Table",
+    "trust_fit": "Fit Labelled fit",
+    "trust_studies": "TrustScores ablation benchmark gap gather repeat_runs sensitivity",
+    "validation": "Agreement Validation validate",
+}
+"""Each file of the room with its public names."""
+
+_FILE_OF = {name: file for file, names in _PUBLIC.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FILE_OF:
+        return getattr(import_module(f"{__name__}.{_FILE_OF[name]}"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_FILE_OF])

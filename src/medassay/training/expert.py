@@ -20,7 +20,7 @@ from torch import Tensor
 from medassay.errors import InputError
 from medassay.language.layout import diagnosis_first
 from medassay.models.activations import softmax
-from medassay.study.correlation import kendall, pearson, spearman
+from medassay.study import kendall, pearson, spearman
 from medassay.training.annotation import read_rows
 from medassay.training.bert import load_encoder, load_tokenizer
 from medassay.training.cross import PairModel, PairTexts, pair_inputs, predict_logits

@@ -121,13 +121,14 @@ def _turned(node: onnx.NodeProto) -> bool:
     return any(attribute.name == "transB" and attribute.i for attribute in node.attribute)
 
 
-def _graph(
+def trace_graph(
     module: nn.Module,
     example: Sequence[Tensor],
     inputs: Mapping[str, Mapping[int, str]],
     outputs: Mapping[str, Mapping[int, str]],
     path: Path,
 ) -> None:
+    """Write a module as a plain ONNX graph with weights in 32 bits."""
     module.eval().cpu()
     with warnings.catch_warnings():
         # The exporter by tracing is the one that writes plain graphs of this opset; it is marked as legacy.
@@ -143,6 +144,16 @@ def _graph(
             do_constant_folding=True,
             dynamo=False,
         )
+
+
+def _graph(
+    module: nn.Module,
+    example: Sequence[Tensor],
+    inputs: Mapping[str, Mapping[int, str]],
+    outputs: Mapping[str, Mapping[int, str]],
+    path: Path,
+) -> None:
+    trace_graph(module, example, inputs, outputs, path)
     model = store_int8(onnx.load(str(path)))
     for node in model.graph.node:
         node.doc_string = ""

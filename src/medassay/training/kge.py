@@ -33,8 +33,8 @@ Kind = Literal["transe", "rotate", "complex"]
 class Recipe:
     """How vectors are made.
 
-    size: numbers a concept. names: start from the concepts' names instead of random numbers. margin (γ) and
-    temperature (α) as in Sun et al., equation 5. negatives: drawn concepts a batch, shared by its triples. held:
+    size: numbers per concept. names: start from the concepts' names instead of random numbers. margin (γ) and
+    temperature (α) as in Sun et al., equation 5. negatives: drawn concepts per batch, shared by its triples. held:
     share of the `is_a` triples that is kept out and measured.
     """
 

@@ -186,7 +186,7 @@ Table = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """One batch as arrays, a row a pair: windows of the sources (0 is padding), places of each source's pieces
+    """One batch as arrays, one row per pair: windows of the sources (0 is padding), places of each source's pieces
     in them (−1 is padding), pieces given and wanted, which of the wanted are wrong, weights and ranks.
     """
 

@@ -31,7 +31,7 @@ COMPATIBLE = frozenset(RELATION_TYPES)
 
 
 class RelationModel(nn.Module):
-    """Tags in, one score a pair and three scores an entity out."""
+    """Tags in, one score per pair and three scores per entity out."""
 
     def __init__(self, encoder: SplitEncoder, dropout: float = 0.15) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from medassay.study.agreement import Level
+from medassay.study import Level
 
 Per = Literal["case", "candidate"]
 Side = Literal["reference", "candidate"]

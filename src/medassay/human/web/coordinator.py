@@ -42,7 +42,7 @@ class Progress:
 
 
 def progress(store: Store) -> list[Progress]:
-    """One line an annotator, in the order of the study file."""
+    """One line per annotator, in the order of the study file."""
     seen = store.last_seen()
     tasks = store.tasks()
     lines = []
@@ -248,7 +248,7 @@ def export(
     what: Annotated[Literal["texts", "annotators", "events"], Query()] = "texts",
     format: Annotated[Literal["csv", "jsonl"], Query()] = "csv",
 ) -> Response:
-    """The study's results as a file: one line a text, one a text and annotator, or the audit trail."""
+    """The study's results as a file: one line per text, one per text and annotator, or the audit trail."""
     if what == "events":
 
         def lines() -> Iterator[str]:

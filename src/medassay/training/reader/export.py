@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from medassay.models.reader import OUTPUTS
+from medassay.training.export import trace_graph
 from medassay.training.reader.model import Reader
-
-OUTPUTS = ("verdict", "kind", "severity", "expert", "quality", "place")
 
 
 class Layers(nn.Module):
@@ -42,23 +42,14 @@ def export_graph(reader: Reader, path: Path) -> None:
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    reader.eval()
     hidden = torch.zeros(1, 24, reader.shape.hidden)
     statement = torch.zeros(1, 24, dtype=torch.long)
     statement[:, 16:] = 1
-    axes = {"hidden": {1: "tokens"}, "statement": {1: "tokens"}, "place": {1: "tokens"}}
+    tokens = {1: "tokens"}
+    outputs: dict[str, dict[int, str]] = {name: {} for name in OUTPUTS} | {"place": tokens}
     with tempfile.TemporaryDirectory() as folder:
         plain, prepared = Path(folder) / "plain.onnx", Path(folder) / "prepared.onnx"
-        torch.onnx.export(
-            Layers(reader),
-            (hidden, statement),
-            str(plain),
-            input_names=["hidden", "statement"],
-            output_names=list(OUTPUTS),
-            dynamic_axes=axes,
-            opset_version=17,
-            dynamo=False,
-        )
+        trace_graph(Layers(reader), (hidden, statement), {"hidden": tokens, "statement": tokens}, outputs, plain)
         quant_pre_process(str(plain), str(prepared), skip_symbolic_shape=True)
         quantize_dynamic(
             str(prepared),
@@ -75,11 +66,10 @@ def tables(reader: Reader) -> dict[str, Any]:
     encoder = reader.encoder
     words = encoder.words.weight.detach().float().numpy()
     scales = np.abs(words).max(1, keepdims=True) / 127 + 1e-12
-    stored = {
+    return {
         "words": np.round(words / scales).astype(np.int8),
         "scales": scales[:, 0].astype(np.float32),
         "positions": encoder.positions.weight.detach().numpy().astype(np.float16),
         "gain": encoder.norm.weight.detach().numpy().astype(np.float32),
         "shift": encoder.norm.bias.detach().numpy().astype(np.float32),
     }
-    return stored

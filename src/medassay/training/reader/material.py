@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import io
 import json
 import random
 import re
@@ -126,8 +127,17 @@ def find(text: str, quote: str) -> tuple[int, int] | None:
     return match.span() if match else None
 
 
+def _deciding(text: str, at: str | list[int] | None) -> tuple[int, int] | None:
+    """The deciding words of a claim: quoted where the text is ours, by offsets where it is not."""
+    if isinstance(at, list):
+        return at[0], at[1]
+    return find(text, at) if at else None
+
+
 def _claims(data: Path, corpus: Path, texts: Texts) -> Iterator[Pair]:
-    sets = [("claims_" + name, data / f"claims/{name}.jsonl") for name in ("dialogues", "visits", "passages", "answers")]
+    sets = [
+        ("claims_" + name, data / f"claims/{name}.jsonl") for name in ("dialogues", "visits", "passages", "answers")
+    ]
     sets += [(f"claims_{path.stem}", path) for path in sorted((corpus / "claims").glob("*.jsonl"))]
     for folder in sorted({path.parent for path in corpus.glob("*/*texts.jsonl")}):
         if folder.name == "bench":
@@ -141,7 +151,7 @@ def _claims(data: Path, corpus: Path, texts: Texts) -> Iterator[Pair]:
         for record in _jsonl(path):
             text = texts[record["id"]]
             label, severity = record["label"], record["severity"]
-            at = find(text, record["at"]) if record["at"] else None
+            at = _deciding(text, record["at"])
             yield Pair(
                 source,
                 text,
@@ -172,7 +182,7 @@ def _verdicts(data: Path, corpus: Path) -> Iterator[Pair]:
             LABELS[label],
             KINDS.get((label, record["kind"])),
             None if severity == "none" else int(severity == "critical"),
-            find(text, record["at"]) if record["at"] else None,
+            _deciding(text, record["at"]),
             passes=4,
         )
 
@@ -233,7 +243,13 @@ def _long_errors(data: Path, texts: Texts) -> Iterator[Pair]:
 
 
 def _paraphrases(data: Path) -> Iterator[Pair]:
-    kinds = {"value": "value", "negation": "negation", "diagnosis": "diagnosis", "site": "site", "contradiction": "other"}
+    kinds = {
+        "value": "value",
+        "negation": "negation",
+        "diagnosis": "diagnosis",
+        "site": "site",
+        "contradiction": "other",
+    }
     for record in _jsonl(data / "paraphrases/dev.jsonl"):
         source = f"paraphrases_{record['kind']}"
         texts = [record["text"], record["paraphrase_a"], record["paraphrase_b"]]
@@ -291,9 +307,7 @@ def _general_inference(data: Path) -> Iterator[Pair]:
     for record in _jsonl(data / "nli/public.jsonl.gz"):
         passes = _GENERAL_PASSES.get(record["source"], 1)
         premise = record["premise"]
-        yield Pair(
-            record["source"], premise, premise, record["hypothesis"], LABELS[record["label"]], passes=passes
-        )
+        yield Pair(record["source"], premise, premise, record["hypothesis"], LABELS[record["label"]], passes=passes)
 
 
 def _pathology_inference(data: Path, corpus: Path) -> Iterator[Pair]:
@@ -363,21 +377,56 @@ def _expert_pair(source: str, reference: str, candidate: str, score: float) -> P
     return Pair(source, reference, *texts, expert=score, passes=4)
 
 
+def _read(path: Path) -> str:
+    content = path.read_bytes()
+    return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
+
+
 def _csv(path: Path) -> list[dict[str, str]]:
     csv.field_size_limit(1 << 30)
-    opened: Any = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as stream:
-        return list(csv.DictReader(stream))
+    return list(csv.DictReader(io.StringIO(_read(path), newline="")))
 
 
 def _jsonl(path: Path) -> list[dict[str, Any]]:
-    opened: Any = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as stream:
-        return [json.loads(line) for line in stream]
+    return [json.loads(line) for line in _read(path).split("\n") if line]
 
 
-def shuffled(pairs: Sequence[Pair], seed: int) -> list[Pair]:
-    """The pairs in a random order that depends on the seed alone."""
-    order = list(pairs)
-    random.Random(seed).shuffle(order)
-    return order
+def quality_pairs(data: Path) -> list[Pair]:
+    """References and candidates of every kind, for the head that estimates quality; without their quality."""
+    found: list[tuple[str, str, str]] = []
+    for row in _csv(data / "mts_dialog/fact_scores.csv"):
+        found.append((row["source"], row["reference"], row["candidate"]))
+    for record in _jsonl(data / "mts_dialog/judged_facts.jsonl"):
+        found.append((record["source"], record["reference"], record["candidate"]))
+    for record in _jsonl(data / "paraphrases/dev.jsonl"):
+        text = record["text"]
+        others = [text, record["paraphrase_a"], record["paraphrase_b"], record["error"]]
+        found += [(text, text, other) for other in others]
+    for record in _jsonl(data / "perturbed/dev.jsonl"):
+        found.append((record["reference"], record["reference"], record["candidate"]))
+    for row in _csv(data / "judged_pairs/dev.csv")[:800]:
+        found.append((row["reference"], row["reference"], row["candidate"]))
+    notes = [row["section_text"] for row in _csv(data / "mts_dialog/train.csv")]
+    found += [(first, first, second) for first, second in zip(notes[:500], notes[500:1000])]
+    short = [each for each in found if each[1].strip() and each[2].strip() and len(each[1]) + len(each[2]) < 1700]
+    return [Pair("quality", document, text, other, passes=1.5) for document, text, other in short]
+
+
+def medical_texts(data: Path, corpus: Path, seed: int) -> list[str]:
+    """Plain texts that the encoder is adapted on, in random order, each once."""
+    columns = {
+        "tcga/reports.csv.gz": ("text",),
+        "tcga/summaries.csv.gz": ("summary",),
+        "mtsamples/notes.csv.gz": ("transcription",),
+        "reg2025/reports.csv": ("report",),
+        "mts_dialog/train.csv": ("dialogue", "section_text"),
+        "medec/errors.csv": ("Corrected Text",),
+    }
+    texts = [row[name] or "" for path, names in columns.items() for row in _csv(data / path) for name in names]
+    texts += [record["dialogue"] for record in _jsonl(data / "claims/visits_text.jsonl")]
+    texts += [record["text"] for record in _jsonl(data / "claims/answers_text.jsonl")]
+    for path in sorted(corpus.glob("*/*texts.jsonl")):
+        texts += [record["text"] for record in _jsonl(path)]
+    distinct = [text for text in dict.fromkeys(texts) if text]
+    random.Random(seed).shuffle(distinct)
+    return distinct

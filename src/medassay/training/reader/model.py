@@ -7,10 +7,8 @@ text, whether it belongs to the words that decide.
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,6 +16,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from medassay.spans import CONTRADICTION_KINDS, INVENTION_KINDS
+
+FIRST_POSITION = 2
+"""MPNet's positions are counted from here."""
+
+EPSILON = 1e-5
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -29,19 +33,18 @@ class Shape:
     heads: int = 12
     inner: int = 3072
     positions: int = 514
-    first_position: int = 2
     buckets: int = 32
-    sides: int = 0
-    epsilon: float = 1e-5
 
 
 class Attention(nn.Module):
+    """Self-attention with a bias on relative positions, added and normalised."""
+
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.heads = shape.heads
         self.qkv = nn.Linear(shape.hidden, 3 * shape.hidden)
         self.out = nn.Linear(shape.hidden, shape.hidden)
-        self.norm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
+        self.norm = nn.LayerNorm(shape.hidden, eps=EPSILON)
 
     def forward(self, x: Tensor, bias: Tensor, dropout: float) -> Tensor:
         batch, length, hidden = x.shape
@@ -53,12 +56,14 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
+    """One layer of the encoder."""
+
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.attention = Attention(shape)
         self.inner = nn.Linear(shape.hidden, shape.inner)
         self.outer = nn.Linear(shape.inner, shape.hidden)
-        self.norm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
+        self.norm = nn.LayerNorm(shape.hidden, eps=EPSILON)
 
     def forward(self, x: Tensor, bias: Tensor, dropout: float) -> Tensor:
         x = self.attention(x, bias, dropout)
@@ -67,7 +72,7 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """MPNet, with one table of relative position biases for all layers; or BERT, with none and a table of sides."""
+    """MPNet: absolute positions from 2, one table of relative position biases for all layers."""
 
     def __init__(self, shape: Shape, dropout: float = 0.1) -> None:
         super().__init__()
@@ -75,29 +80,24 @@ class Encoder(nn.Module):
         self.dropout = dropout
         self.words = nn.Embedding(shape.vocabulary, shape.hidden, padding_idx=1)
         self.positions = nn.Embedding(shape.positions, shape.hidden)
-        self.sides = nn.Embedding(shape.sides, shape.hidden) if shape.sides else None
-        self.norm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
-        self.relative = nn.Embedding(shape.buckets, shape.heads) if shape.buckets else None
+        self.norm = nn.LayerNorm(shape.hidden, eps=EPSILON)
+        self.relative = nn.Embedding(shape.buckets, shape.heads)
         self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
 
     def bias(self, length: int, mask: Tensor, dtype: torch.dtype) -> Tensor:
         """[batch, heads, length, length]: the relative bias, and minus infinity on padding."""
         hidden = (1.0 - mask.float())[:, None, None, :] * -10000.0
-        if self.relative is None:
-            return hidden.expand(-1, -1, length, -1).to(dtype)
         at = torch.arange(length, device=mask.device)
         table = self.relative(_bucket(at[None, :] - at[:, None], self.shape.buckets)).permute(2, 0, 1)[None]
         return (table + hidden).to(dtype)
 
-    def embed(self, ids: Tensor, statement: Tensor) -> Tensor:
-        places = torch.arange(ids.shape[1], device=ids.device) + self.shape.first_position
-        x = self.words(ids) + self.positions(places)[None]
-        if self.sides is not None:
-            x = x + self.sides(statement.long())
-        return F.dropout(self.norm(x), self.dropout, self.training)
+    def embed(self, ids: Tensor) -> Tensor:
+        """The states where the first layer begins."""
+        at = torch.arange(ids.shape[1], device=ids.device) + FIRST_POSITION
+        return F.dropout(self.norm(self.words(ids) + self.positions(at)[None]), self.dropout, self.training)
 
-    def forward(self, ids: Tensor, mask: Tensor, statement: Tensor) -> Tensor:
-        x = self.embed(ids, statement)
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        x = self.embed(ids)
         dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
         bias = self.bias(ids.shape[1], mask, dtype)
         for layer in self.layers:
@@ -137,7 +137,7 @@ class Reader(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor, statement: Tensor) -> dict[str, Tensor]:
         """ids, mask, statement: [batch, length]; `statement` is 1 on the statement's tokens."""
-        return self.answers(self.encoder(ids, mask, statement).float(), mask, statement)
+        return self.answers(self.encoder(ids, mask).float(), mask, statement)
 
     def answers(self, x: Tensor, mask: Tensor, statement: Tensor) -> dict[str, Tensor]:
         """The heads' answers from the encoder's states."""
@@ -146,23 +146,6 @@ class Reader(nn.Module):
         out = {name: head(pooled) for name, head in self.heads.items() if name != "place"}
         out["place"] = self.heads["place"](x)[..., 0]
         return out
-
-    def save(self, folder: Path) -> None:
-        from safetensors.torch import save_file
-
-        folder.mkdir(parents=True, exist_ok=True)
-        state = {name: value.detach().cpu().half().contiguous() for name, value in self.state_dict().items()}
-        save_file(state, str(folder / "reader.safetensors"))
-        (folder / "reader.json").write_text(json.dumps(asdict(self.shape)) + "\n", encoding="utf-8")
-
-    @classmethod
-    def load(cls, folder: Path, dropout: float = 0.0) -> Reader:
-        from safetensors.torch import load_file
-
-        shape = Shape(**json.loads((folder / "reader.json").read_text(encoding="utf-8")))
-        reader = cls(shape, dropout)
-        reader.load_state_dict({k: v.float() for k, v in load_file(str(folder / "reader.safetensors")).items()})
-        return reader
 
 
 def _mean(x: Tensor, weight: Tensor) -> Tensor:
@@ -193,41 +176,4 @@ def from_mpnet(state: dict[str, Any], shape: Shape | None = None, dropout: float
             own[f"{ours}outer.{kind}"] = state[f"{theirs}output.dense.{kind}"]
             own[f"{ours}norm.{kind}"] = state[f"{theirs}output.LayerNorm.{kind}"]
     encoder.load_state_dict(own)
-    return reader
-
-
-def from_bert(state: dict[str, Any], tables: dict[str, Any], layers: int, dropout: float = 0.1) -> Reader:
-    """A small reader: the layers of a BERT of transformers on embedding tables that are given and stay as they are.
-
-    Its rows are the large reader's: word ids are those of MPNet's vocabulary, which is BERT's, shifted by four.
-    """
-    hidden = tables["words"].shape[1]
-    inner = state["encoder.layer.0.intermediate.dense.weight"].shape[0]
-    words = torch.zeros(30527, hidden)
-    words[5:30526] = tables["words"][1:30522]
-    for mpnet, bert in ((0, 101), (1, 0), (2, 102), (3, 100), (30526, 103)):
-        words[mpnet] = tables["words"][bert]
-    shape = Shape(30527, hidden, layers, 12, inner, len(tables["positions"]), 0, 0, 2, 1e-12)
-    reader = Reader(shape, dropout)
-    own = {
-        "words.weight": words,
-        "positions.weight": tables["positions"],
-        "sides.weight": tables["sides"],
-        "norm.weight": tables["gain"],
-        "norm.bias": tables["shift"],
-    }
-    for i in range(layers):
-        theirs, ours = f"encoder.layer.{i}.", f"layers.{i}."
-        for kind in ("weight", "bias"):
-            names = ("query", "key", "value")
-            own[f"{ours}attention.qkv.{kind}"] = torch.cat([state[f"{theirs}attention.self.{n}.{kind}"] for n in names])
-            own[f"{ours}attention.out.{kind}"] = state[f"{theirs}attention.output.dense.{kind}"]
-            own[f"{ours}attention.norm.{kind}"] = state[f"{theirs}attention.output.LayerNorm.{kind}"]
-            own[f"{ours}inner.{kind}"] = state[f"{theirs}intermediate.dense.{kind}"]
-            own[f"{ours}outer.{kind}"] = state[f"{theirs}output.dense.{kind}"]
-            own[f"{ours}norm.{kind}"] = state[f"{theirs}output.LayerNorm.{kind}"]
-    reader.encoder.load_state_dict({name: torch.as_tensor(value).float() for name, value in own.items()})
-    for name, value in reader.encoder.named_parameters():
-        if not name.startswith("layers"):
-            value.requires_grad_(False)
     return reader

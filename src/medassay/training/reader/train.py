@@ -1,8 +1,7 @@
-"""Train the reader on packed pairs, or a smaller one on the answers of a larger one; needs a GPU to be quick."""
+"""Train the reader on packed pairs; needs a GPU to be quick."""
 
 from __future__ import annotations
 
-import json
 import math
 import queue
 import threading
@@ -20,6 +19,8 @@ from torch import Tensor
 from medassay.training.reader.model import Reader
 
 CLS, PAD, SEP = 0, 1, 2
+_NEW_RATE = 5e-4
+"""Rate of the layers that only serve to guess masked words."""
 LONGEST, STATEMENT_TOKENS = 512, 224
 
 
@@ -214,10 +215,8 @@ def optimizer_of(reader: Reader, recipe: Recipe) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-6, fused=torch.cuda.is_available())
 
 
-def train(
-    reader: Reader, packed: Packed, recipe: Recipe, device: str, teacher: Reader | None = None, temperature: float = 2.0
-) -> Reader:
-    """Train in place; with a teacher, its verdicts count beside the labels."""
+def train(reader: Reader, packed: Packed, recipe: Recipe, device: str) -> None:
+    """Train in place."""
     torch.manual_seed(recipe.seed)
     rng = np.random.default_rng(recipe.seed)
     reader.to(device).train()
@@ -239,34 +238,17 @@ def train(
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             out = reader(batch.ids, batch.mask, batch.statement)
         loss = loss_of(out, batch, packed.columns, recipe)
-        if teacher is not None:
-            with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-                told = teacher(batch.ids, batch.mask, batch.statement)
-            loss = 0.3 * loss + distilled(out, told, batch, temperature)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
         optimizer.step()
         if step % 200 == 0:
-            print(f"step {step} loss {float(loss.detach()):.3f} done {done:.2f} {time.monotonic() - began:.0f} s", flush=True)
-    return reader
+            print(
+                f"step {step} loss {float(loss.detach()):.3f} done {done:.2f} {time.monotonic() - began:.0f} s",
+                flush=True,
+            )
 
 
-def distilled(out: dict[str, Tensor], told: dict[str, Tensor], batch: Batch, temperature: float) -> Tensor:
-    """How far the student's answers are from the teacher's, over verdict, kind, severity, expert and place."""
-    total = out["verdict"].sum() * 0.0
-    for name in ("verdict", "kind"):
-        wanted = (told[name].float() / temperature).softmax(1)
-        given = (out[name] / temperature).log_softmax(1)
-        total = total + F.kl_div(given, wanted, reduction="batchmean") * temperature**2 * (1 if name == "verdict" else 0.2)
-    for name in ("severity", "expert", "quality"):
-        total = total + 0.3 * F.binary_cross_entropy_with_logits(out[name], told[name].float().sigmoid())
-    text = (batch.mask * (1 - batch.statement)).float()
-    each = F.binary_cross_entropy_with_logits(out["place"], told["place"].float().sigmoid(), reduction="none")
-    return total + 2.0 * (each * text).sum() / text.sum()
-
-
-@torch.no_grad()
 def answers(reader: Reader, packed: Packed, rows: Any, device: str, tokens: int = 64_000) -> dict[str, Any]:
     """The heads' answers for some rows, and for each row whether the likeliest token of the text is a deciding one."""
     reader.to(device).eval()
@@ -275,7 +257,7 @@ def answers(reader: Reader, packed: Packed, rows: Any, device: str, tokens: int 
     position = {int(row): k for k, row in enumerate(rows)}
     for some in batches(lengths, np.asarray(rows), tokens, 4096, np.random.default_rng(0)):
         batch = collate(packed, some, device)
-        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+        with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             given = reader(batch.ids, batch.mask, batch.statement)
         text = batch.mask * (1 - batch.statement)
         text[:, 0] = 0
@@ -292,8 +274,8 @@ def answers(reader: Reader, packed: Packed, rows: Any, device: str, tokens: int 
 SIZES = {"verdict": 3, "kind": 22, "severity": 1, "expert": 1, "quality": 1, "placed": 1}
 
 
-def adapt(reader: Reader, texts: Any, device: str, tokens: int, steps_rate: float, seed: int) -> None:
-    """Masked-language training of the encoder on medical text: [rows, length] ids, padded."""
+def adapt(reader: Reader, texts: Any, device: str, *, tokens: int = 32_000, rate: float = 5e-5, seed: int = 1) -> None:
+    """Masked-language training of the encoder on plain medical text, [rows, length] ids; one pass."""
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     encoder = reader.encoder.to(device).train()
@@ -303,23 +285,23 @@ def adapt(reader: Reader, texts: Any, device: str, tokens: int, steps_rate: floa
     bias = torch.nn.Parameter(torch.zeros(reader.shape.vocabulary, device=device))
     new = [*dense.parameters(), *norm.parameters(), bias]
     optimizer = torch.optim.AdamW(
-        [{"params": list(encoder.parameters()), "lr": steps_rate}, {"params": new, "lr": 5e-4}], weight_decay=0.01
+        [{"params": list(encoder.parameters()), "lr": rate}, {"params": new, "lr": _NEW_RATE}], weight_decay=0.01
     )
     size = max(1, tokens // texts.shape[1])
     order = rng.permutation(len(texts))
-    steps = len(order) // size
+    steps = max(1, len(order) // size)
     mask_id = reader.shape.vocabulary - 1
     for step in range(steps):
         scale = schedule(step / steps, 0.1)
-        for group, rate in zip(optimizer.param_groups, (steps_rate, 5e-4)):
-            group["lr"] = rate * scale
+        for group, full in zip(optimizer.param_groups, (rate, _NEW_RATE)):
+            group["lr"] = full * scale
         ids = torch.from_numpy(texts[order[step * size : (step + 1) * size]].astype(np.int64)).to(device)
         chosen = (torch.rand(ids.shape, device=device) < 0.2) & (ids > 4)
         draw = torch.rand(ids.shape, device=device)
         shown = torch.where(chosen & (draw < 0.8), mask_id, ids)
         shown = torch.where(chosen & (draw > 0.9), torch.randint_like(ids, 1000, mask_id), shown)
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            x = encoder(shown, (ids != PAD).long(), torch.zeros_like(ids))[chosen]
+            x = encoder(shown, (ids != PAD).long())[chosen]
             x = norm(F.gelu(dense(x)))
             logits = F.linear(x, encoder.words.weight, bias)
         loss = F.cross_entropy(logits.float(), ids[chosen])
@@ -329,11 +311,3 @@ def adapt(reader: Reader, texts: Any, device: str, tokens: int, steps_rate: floa
         optimizer.step()
         if step % 100 == 0:
             print(f"adapt step {step}/{steps} loss {float(loss.detach()):.3f}", flush=True)
-
-
-def save_answers(path: Path, given: dict[str, Any], rows: Any) -> None:
-    np.savez_compressed(path, rows=rows, **{name: value.astype(np.float16) for name, value in given.items()})
-
-
-def write_log(path: Path, record: dict[str, Any]) -> None:
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

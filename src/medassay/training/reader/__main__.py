@@ -1,0 +1,37 @@
+"""`python -m medassay.training.reader prepare|train|export …`: the steps of `make models`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def main() -> None:
+    """Parse the arguments and run one step."""
+    parser = argparse.ArgumentParser(prog="python -m medassay.training.reader", description=__doc__)
+    steps = parser.add_subparsers(dest="step", required=True)
+    prepare = steps.add_parser("prepare", help="pack pairs and base weights (no GPU)")
+    for name in ("data", "corpus", "base"):
+        prepare.add_argument(f"--{name}", type=Path, required=True)
+    train = steps.add_parser("train", help="train on what prepare wrote (GPU)")
+    train.add_argument("--passes", type=float, default=3.0)
+    train.add_argument("--seconds", type=float, default=None, help="end after this long, whatever is left")
+    export = steps.add_parser("export", help="write the graph and the tables")
+    for each in (train, export):
+        each.add_argument("--folder", type=Path, required=True)
+    for each in (prepare, train, export):
+        each.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
+
+    from medassay.training.reader import recipe
+
+    if given.step == "prepare":
+        recipe.prepare(given.data, given.corpus, given.base, given.out)
+    elif given.step == "train":
+        recipe.train(given.folder, given.out, passes=given.passes, seconds=given.seconds)
+    else:
+        recipe.export(given.folder, given.out)
+
+
+if __name__ == "__main__":
+    main()
