@@ -40,16 +40,17 @@ _OPEN_WORD = re.compile(
     r"(?:\b(?:for|of|with|by|the|a|an|no|not|and|or|nor|any|in|on|to|are|is|was|were|at|from|de|e\.g)|,)$", re.I
 )
 _LIST = re.compile(
-    r"[\s.]*(?!,\s*and (?:the|there)\b)(?:[,(/&)\"]|\b(?:and|or|nor|versus|vs|as well as|such as|/)\b)", re.I
+    r"[\s.]{0,40}+(?!,\s{0,40}+and (?:the|there)\b)(?:[,(/&)\"]|\b(?:and|or|nor|versus|vs|as well as|such as|/)\b)",
+    re.I,
 )
-_MARKER_LIST = re.compile(r"[\s.]*(?:\w+[\s.]+){0,3}(?:[,(/&)]|\b(?:and|or|nor)\b)", re.I)
+_MARKER_LIST = re.compile(r"[\s.]{0,40}+(?:\w{1,60}+[\s.]{1,40}+){0,3}(?:[,(/&)]|\b(?:and|or|nor)\b)", re.I)
 _CLOSES_LIST = re.compile(r"\b(?:or|nor|and|etc)\b|\(", re.I)
 _MARGIN = re.compile(r"\bmargins?\b|\bsurfaces?$|\bresection (?:line|edge|limit)s?\b|\bR0\b", re.I)
 _HER2 = re.compile(r"her[ -]?-?2|erbb", re.I)
 _TWO_PLUS = re.compile(r"(?<![\d-])2 ?\+")
 _ADJACENT = re.compile(r"[\s:?.)\"'\u2013-]{0,6}")
-_HEADS_CLAUSE = re.compile(r"[.:\u2013-][\s\"']*-?\s*(?:(?:all|is|are|tissue|benign)\s+)*$", re.I)
-_ENDS = re.compile(r"\s*(?:[.;,()\n]|$)")
+_HEADS_CLAUSE = re.compile(r"[.:\u2013-][\s\"']{0,40}-?\s{0,9}(?:(?:all|is|are|tissue|benign)\s{1,40}+){0,8}$", re.I)
+_ENDS = re.compile(r"\s{0,40}(?:[.;,()\n]|$)")
 _LABEL = re.compile(r"[^.;\n]{0,40}:\s*", re.I)
 
 
@@ -317,7 +318,7 @@ def _first_letters(cue: str) -> set[str]:
 
 def _group(cue: str) -> str:
     """A cue as a group of the expression: white space may hold a stray full stop, words are whole."""
-    spaced = cue.replace(" ?", r"[\s.]*").replace(" ", r"[\s.]+")
+    spaced = cue.replace(" ?", r"[\s.]{0,40}").replace(" ", r"[\s.]{1,40}")
     return rf"({spaced})(?!\w)"
 
 
@@ -327,7 +328,7 @@ def _result_words() -> dict[str, re.Pattern[str]]:
     cues: dict[str, list[str]] = {"absent": [], "possible": [], "present": []}
     for row in read_tsv("assertion.tsv"):
         if row["of"] == "result":
-            cues[row["effect"]].append(row["cue"].replace(" ?", r"[\s.]*").replace(" ", r"[\s.]"))
+            cues[row["effect"]].append(row["cue"].replace(" ?", r"[\s.]{0,40}").replace(" ", r"[\s.]"))
     return {effect: re.compile(rf"(?<![\w.])(?:{'|'.join(words)})(?![\w.%])", re.I) for effect, words in cues.items()}
 
 

@@ -31,7 +31,7 @@ _PAST = named_pattern("past")
 
 
 _ASIDE = ("history", "clinical", "preoperative", "gross", "macroscopic", "procedure", "specimen")
-_LABELS = re.compile(r"(?:^|[\n.;:])\s*(?:PART |Part |#\s?)?(?:[A-Z]|\d{1,2})[.):]\s+(?=[A-Z\"'])")
+_LABELS = re.compile(r"(?:^|[\n.;:])\s{0,20}+(?:PART |Part |#\s?)?(?:[A-Z]|\d{1,2})[.):]\s++(?=[A-Z\"'])")
 _ONE_SPECIMEN = 3_000
 """Characters: a longer report is taken to speak of several specimens, whether or not its parts are labelled."""
 

@@ -21,7 +21,7 @@ from medassay.language.terms import LATERALITY, fold, key, lemma, squeezed, word
 
 LINKED_TYPES = ("site", "diagnosis", "finding", "marker", "grade", "modifier")
 
-_PARENTHESES = re.compile(r"\s*[(\[][^)\]]*[)\]]?")
+_PARENTHESES = re.compile(r"\s{0,40}+[(\[][^)\]]*+[)\]]?")
 _WITHOUT = re.compile(r"(?<=\w)\s+(?:without|with no|lacking|negative for)\b.*", re.I | re.S)
 _SPLIT = re.compile(r"[,;/()\[\]:]| and | with |\s")
 _OCR = str.maketrans({"o": "0", "i": "1", "l": "1", "!": "1", "|": "1"})
@@ -212,8 +212,8 @@ def _part(store: Terminology, tokens: Sequence[str], plain: Sequence[str], type:
 
 
 _HEAD = re.compile(
-    r"\w*(oma|itis|osis|plasia|plasm|trophy|pathy|emia|iasis)|lesion|cyst|polyp|cancer|malignant|metastasis|nevus|"
-    r"sarcoma|\w*(carcinoma|lymphoma)|ulcer|mass|benign|insitu|papilloma|hernia|infarct|abscess|infection|scar|change"
+    r"\w{0,60}(oma|itis|osis|plasia|plasm|trophy|pathy|emia|iasis)|lesion|cyst|polyp|cancer|malignant|metastasis|nevus|"
+    r"sarcoma|\w{0,60}(carcinoma|lymphoma)|ulcer|mass|benign|insitu|papilloma|hernia|infarct|abscess|infection|scar|change"
 )
 
 

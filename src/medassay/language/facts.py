@@ -21,8 +21,10 @@ LONGEST_ITEM = 8
 """Words of a list's item; where one is longer, commas separate clauses, not items."""
 
 _HEADING = re.compile(r"[^.;,]{1,40}:|[\W\d_]*")
-_LABEL = re.compile(r"\s*(?:[-*•·]|\(?\d{1,2}[.)]|[A-Z]{4,}[A-Z /&-]*:)\s+")
-_ITEM = re.compile(r",\s+(?:and\s+|or\s+|as well as\s+)?(?!\d{4}\b)|\s+(?:and|or|nor|as well as)\s+|;\s+", re.I)
+_LABEL = re.compile(r"\s{0,40}+(?:[-*•·]|\(?\d{1,2}[.)]|[A-Z]{4}[A-Z /&-]{0,120}+:)\s++")
+_ITEM = re.compile(
+    r",\s+(?:and\s+|or\s+|as well as\s+)?(?!\d{4}\b)|(?<!\s)\s++(?:and|or|nor|as well as)\s++|;\s++", re.I
+)
 _REPLY = re.compile(r"(?<=\bNo\.)\s+(?=[A-Z])|(?<=\bno\.)\s+(?=[A-Z])")
 """After `No.`, which elsewhere is short for `number`."""
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
@@ -52,7 +54,11 @@ def _clause() -> re.Pattern[str]:
     words = _words()
     breaks = "|".join(sorted(words["break"], key=lambda word: (-len(word), word)))
     starts = "|".join(sorted(words["subject"] | words["verb"], key=lambda word: (-len(word), word)))
-    return re.compile(rf";\s+|,?\s+(?=(?:{breaks})\b)|(?:,\s+(?:and\s+|or\s+)?|\s+and\s+)(?=(?:{starts})\b)", re.I)
+    return re.compile(
+        rf";\s++|(?:,|(?<!\s))\s++(?=(?:{breaks})\b)"
+        rf"|(?:,\s++(?:and\s++|or\s++)?|(?<!\s)\s++and\s++)(?=(?:{starts})\b)",
+        re.I,
+    )
 
 
 def facts(text: str) -> list[Fact]:

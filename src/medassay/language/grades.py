@@ -47,6 +47,8 @@ _T = re.compile(
     r"\b[yrcpa]{0,3}\s?(?P<axis>[tnm])\s?(?P<v>[0-4oilx]|is|a)\s?(?P<sub>mi|[a-d])?(?P<tail>[12]?)(?![a-z])"
     r"(?:\s?\([^)]*\))*"
 )
+_LONGEST = 400
+"""Characters of a mention that are read: the expressions below, and those of `grades.tsv`, may take quadratic time."""
 _T_LETTER = re.compile(r"[tnm]\s?[oila]")
 _LABEL = re.compile(r"^([a-z][a-z /-]+?)\s*[:=]\s*")
 
@@ -109,7 +111,7 @@ def normalise_grade(text: str) -> Grade | None:
     >>> str(normalise_grade("2.3 x 2.0 x 1.1 cm")), str(normalise_grade("pT2c pNO"))
     ('size 23 mm', 'tnm T2c N0')
     """
-    plain = re.sub(r"(?<=\w)\.(?=\s|$)", "", fold(text).replace("tumour", "tumor")).strip(" ,;:")
+    plain = re.sub(r"(?<=\w)\.(?=\s|$)", "", fold(text[:_LONGEST]).replace("tumour", "tumor")).strip(" ,;:")
     plain = " ".join(plain.split())
     return _tnm(plain) or _system_grade(plain) or _measure(plain)
 

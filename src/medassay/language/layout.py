@@ -11,7 +11,7 @@ import re
 
 _PLACEHOLDER = re.compile(r"\[[^\[\]\n]{0,120}\]|<[^<>\n]{0,60}>|_{3,}")
 _MARKUP = re.compile(r"[*#`]+")
-_HEADING = re.compile(r"^\s*[-•]?\s*([A-Za-z][A-Za-z0-9 /&()'-]{1,48}?)\s*:\s*(.*)$")
+_HEADING = re.compile(r"^\s?[-•]?\s?([A-Za-z][A-Za-z0-9 /&()'-]{1,48}?)\s?:")
 _ADMIN = re.compile(
     r"^(patient|patient (id|name|information)|name|age|sex|gender|date.*|.*\bdate|pathologist.*|signature|signed.*|"
     r"institution|referring physician|sample id|case (id|number|no)|accession.*|specimen id|mrn|"

@@ -7,6 +7,7 @@ quantity carries the words of its clause, so that only numbers about the same th
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -25,7 +26,9 @@ _NUMBERS = {word: float(value) for value, word in enumerate(NUMBER_WORDS)} | {
     "thirty": 30.0,
     "both": 2.0,
 }
-_N = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:[.,]\d{1,2})?(?!\d)|\d+\.\d+|\.\d+)"
+# Text may be hostile. Every expression here takes linear time: numbers and white space are taken whole (possessive or
+# atomic), a match starts neither inside a number nor inside white space, and chains of dimensions are bounded.
+_N = r"(?>\d{1,3}(?:,\d{3}){1,6}+(?!\d)|\d++(?:\.\d++|,\d{1,2}(?!\d))?|\.\d++)"
 _WORD_N = "|".join(sorted(_NUMBERS, key=len, reverse=True))
 _ANY = rf"(?:{_N}|{_WORD_N})"
 _MORE = r"more than|greater than|larger than|over|above|exceed(?:s|ing)?|at least|beyond|>\s?=?|≥"
@@ -33,14 +36,21 @@ _LESS = (
     r"less than|fewer than|under|below|smaller than|up to|at most|not? (?:more|larger|greater) than|"
     r"(?:does |do )?not exceed(?:ing)?|none exceeding|within|no deeper than|<\s?=?|≤"
 )
-_REL = rf"(?:(?P<more>{_MORE})|(?P<less>{_LESS})|(?:about|approximately|roughly|nearly|close to|some|~|c\.))?\s*"
+_REL = (
+    rf"(?:(?:(?P<more>{_MORE})|(?P<less>{_LESS})|(?:about|approximately|roughly|nearly|close to|some|~|c\.))\s*+"
+    r"|(?<!\s)\s*+(?<!\d))"
+)
 _LENGTH = re.compile(
-    rf"{_REL}(?P<first>{_N})(?P<rest>(?:\s*(?:mm|cm)?\s*(?:x|×|by|-|–|to|and)\s*{_N})*)\s*-?"
+    rf"{_REL}(?P<first>{_N})(?P<rest>(?:\s*+(?:mm|cm)?\s*+(?:x|×|by|-|–|to|and)\s*+{_N}){{0,8}})\s*+-?"
     r"(?P<unit>mm|cm|µm|um|microns?|millimet\w+|centimet\w+)\b(?!²|2|\^)",
     re.I,
 )
-_WEIGHT = re.compile(rf"{_REL}(?P<first>{_N})\s*(?P<unit>kg|g|grams?|gm|kilograms?)\b", re.I)
-_SHARE = re.compile(rf"{_REL}(?P<first>{_N})\s*%?\s*(?:(?:-|–|to)\s*(?P<second>{_N})\s*)?(?:%|per ?cent)", re.I)
+_WEIGHT = re.compile(rf"{_REL}(?P<first>{_N})\s*+(?P<unit>kg|g|grams?|gm|kilograms?)\b", re.I)
+_SHARE = re.compile(
+    rf"{_REL}(?P<first>{_N})\s*+(?:%?\s*+(?:-|–|to)\s*+(?P<second>{_N})\s*+(?:%|per ?cent)|"
+    r"%(?:\s*+(?:%|per ?cent))?|per ?cent)",
+    re.I,
+)
 _FRACTIONS = {
     r"three[\s-]quarters": (75.0, 75.0), r"two[\s-]thirds": (66.0, 67.0), r"(?:one|a)[\s-]third": (33.0, 34.0),
     r"(?:one|a)[\s-]quarter": (25.0, 25.0), r"four[\s-]fifths": (80.0, 80.0), r"one in ten": (10.0, 10.0),
@@ -49,20 +59,20 @@ _FRACTIONS = {
 }  # fmt: skip
 _FRACTION = [(re.compile(rf"{_REL}(?:{pattern})", re.I), value) for pattern, value in _FRACTIONS.items()]
 _RATE = re.compile(
-    rf"{_REL}(?P<first>{_ANY})(?:\s*(?:-|–|to)\s*(?P<second>{_N}))?\s*"
-    r"(?:mitos[ei]s|mitotic figures?|mf|eosinophils?|tumou?r buds?)?\s*"
-    r"(?:/|per|in)\s*(?P<of>\d+(?:\.\d+)?)?\s*"
+    rf"{_REL}(?P<first>{_ANY})(?:\s*+(?:-|–|to)\s*+(?P<second>{_N}))?\s*+"
+    r"(?:mitos[ei]s|mitotic figures?|mf|eosinophils?|tumou?r buds?)?\s*+"
+    r"(?:/|per|in)\s*+(?P<of>\d++(?:\.\d++)?)?\s*+"
     r"(?P<unit>hpf|high[\s-]power(?:ed)? fields?|mm²|mm2|mm\^2|square mm|fields?)",
     re.I,
 )
 _OF = re.compile(
-    rf"\b(?P<first>{_ANY}|none)\s*(?:\(\d+\)\s*)?(?:/|of|out of)\s*(?:the |these )?(?:\(?(?P<of>{_ANY})\)?)"
-    r"(?![\d.]*\s*(?:mm|cm|%|hpf))(?P<noun>\s+\w+)?",
+    rf"\b(?P<first>{_ANY}|none)\s*+(?:\(\d+\)\s*+)?(?:/|of|out of)\s*+(?:the |these )?(?:\(?(?P<of>{_ANY})\)?)"
+    r"(?![\d.]{0,20}+\s*+(?:mm|cm|%|hpf))(?P<noun>\s++\w++)?",
     re.I,
 )
-_ALL = re.compile(rf"\b(?P<all>all|each of(?: the)?|every one of)\s+(?P<of>{_ANY})\s+(?P<noun>\w+)", re.I)
+_ALL = re.compile(rf"\b(?P<all>all|each of(?: the)?|every one of)\s++(?P<of>{_ANY})\s++(?P<noun>\w++)", re.I)
 _COUNTED = re.compile(
-    rf"\b(?P<first>{_ANY}|multiple|several|numerous)\s+(?:\w+\s+){{0,2}}?"
+    rf"\b(?P<first>{_ANY}|multiple|several|numerous)\s++(?:\w++\s++){{0,2}}?"
     r"(?P<noun>(?:lymph )?nodes?|cores?|foci|focus|tumou?rs?|"
     r"nodules?|leiomyomas?|fibroids?|polyps?|fragments?|pieces|lesions?|deposits?|metastases|metastasis|stones|gallstones|"
     r"glomeruli|masses|mass)\b",
@@ -120,63 +130,94 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     [('length', 34.0, 34.0), ('share', 20.0, inf), ('count', 3.0, 3.0)]
     """
     found: list[Quantity] = []
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
+    clauses = _Clauses(text)
     for reader in (_rates, _lengths, _weights, _shares, _counts):
-        for quantity in reader(text):
-            if not any(a < quantity.end and quantity.start < b for a, b in taken):
+        for quantity in reader(clauses):
+            if not any(taken[quantity.start : quantity.end]):
                 found.append(quantity)
-                taken.append((quantity.start, quantity.end))
+                taken[quantity.start : quantity.end] = bytes([1]) * (quantity.end - quantity.start)
     return tuple(sorted(found, key=lambda one: one.start))
 
 
-def _lengths(text: str) -> Iterable[Quantity]:
-    for match in _LENGTH.finditer(text):
+class _Clauses:
+    """A text with the clauses of its quantities: each is looked for, and its words are read, once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        breaks = [match.span() for match in _CLAUSE.finditer(text)]
+        self.starts = [start for start, _ in breaks]
+        self.ends = [end for _, end in breaks]
+        self.read: dict[tuple[int, int], tuple[str, frozenset[str]]] = {}
+
+    def quantity(self, match: re.Match[str], dimension: str, low: float, high: float, of: float = 0.0) -> Quantity:
+        """The quantity that a match states, with what its clause says that it measures."""
+        before = bisect_right(self.ends, match.start())
+        after = bisect_left(self.starts, match.end())
+        left = self.ends[before - 1] if before else 0
+        right = self.starts[after] if after < len(self.starts) else len(self.text)
+        if (left, right) not in self.read:
+            self.read[left, right] = self._about(left, right)
+        return Quantity(dimension, low, high, *self.read[left, right], match.start(), match.end(), of)
+
+    def _about(self, left: int, right: int) -> tuple[str, frozenset[str]]:
+        clause = self.text[left:right]
+        aspect = next((name for name, pattern in _ASPECTS if pattern.search(clause)), "size")
+        wider = self.text[self.text.rfind(" ", 0, max(0, left - 60)) + 1 : right]
+        lemmas = frozenset("neoplasm" if word.endswith("oma") else _SAME.get(word, word) for word in words(wider))
+        return aspect, frozenset(word for word in lemmas - _EMPTY if not word[0].isdigit())
+
+
+def _lengths(clauses: _Clauses) -> Iterable[Quantity]:
+    for match in _LENGTH.finditer(clauses.text):
         unit = match["unit"].lower()
         factor = 10.0 if unit.startswith("c") else 0.001 if unit[0] in "µu" or unit.startswith("micron") else 1.0
         every = [_number(match["first"]), *(_number(n) for n in re.findall(_N, match["rest"]))]
         value = max(every) * factor
-        yield _quantity(text, match, "length", *_interval(match, value, value))
+        yield clauses.quantity(match, "length", *_interval(match, value, value))
 
 
-def _weights(text: str) -> Iterable[Quantity]:
-    for match in _WEIGHT.finditer(text):
+def _weights(clauses: _Clauses) -> Iterable[Quantity]:
+    for match in _WEIGHT.finditer(clauses.text):
         value = _number(match["first"]) * (1000.0 if match["unit"].lower().startswith("k") else 1.0)
-        yield _quantity(text, match, "weight", *_interval(match, value, value))
+        yield clauses.quantity(match, "weight", *_interval(match, value, value))
 
 
-def _shares(text: str) -> Iterable[Quantity]:
-    for match in _SHARE.finditer(text):
+def _shares(clauses: _Clauses) -> Iterable[Quantity]:
+    for match in _SHARE.finditer(clauses.text):
         low = _number(match["first"])
         high = _number(match["second"]) if match["second"] else low
-        yield _quantity(text, match, "share", *_interval(match, low, high))
+        yield clauses.quantity(match, "share", *_interval(match, low, high))
     for pattern, (low, high) in _FRACTION:
-        for match in pattern.finditer(text):
-            yield _quantity(text, match, "share", *_interval(match, low, high))
+        for match in pattern.finditer(clauses.text):
+            yield clauses.quantity(match, "share", *_interval(match, low, high))
 
 
-def _rates(text: str) -> Iterable[Quantity]:
-    for match in _RATE.finditer(text):
+def _rates(clauses: _Clauses) -> Iterable[Quantity]:
+    for match in _RATE.finditer(clauses.text):
         per = float(match["of"] or 1)
+        if not per:
+            continue
         fields = match["unit"].lower().startswith(("h", "f"))
         scale = 10.0 / per if fields else 1.0 / per
         low = _number(match["first"]) * scale
         high = _number(match["second"]) * scale if match["second"] else low
-        yield _quantity(text, match, "rate_hpf" if fields else "rate_mm2", *_interval(match, low, high))
+        yield clauses.quantity(match, "rate_hpf" if fields else "rate_mm2", *_interval(match, low, high))
 
 
-def _counts(text: str) -> Iterable[Quantity]:
-    for match in _ALL.finditer(text):
+def _counts(clauses: _Clauses) -> Iterable[Quantity]:
+    for match in _ALL.finditer(clauses.text):
         of = _number(match["of"])
-        yield _quantity(text, match, "count", of, of, of)
-    for match in _OF.finditer(text):
+        yield clauses.quantity(match, "count", of, of, of)
+    for match in _OF.finditer(clauses.text):
         value = 0.0 if match["first"].lower() == "none" else _number(match["first"])
         of = _number(match["of"])
         if value <= of:
-            yield _quantity(text, match, "count", value, value, of)
-    for match in _COUNTED.finditer(text):
+            yield clauses.quantity(match, "count", value, value, of)
+    for match in _COUNTED.finditer(clauses.text):
         word = match["first"].lower()
         low, high = (2.0, INFINITE) if word in ("multiple", "several", "numerous") else (_number(word), _number(word))
-        yield _quantity(text, match, "number", low, high)
+        yield clauses.quantity(match, "number", low, high)
 
 
 def _interval(match: re.Match[str], one: float, other: float) -> tuple[float, float]:
@@ -191,17 +232,6 @@ def _number(written: str) -> float:
     if re.fullmatch(r"\d{1,3}(?:,\d{3})+", word):
         word = word.replace(",", "")
     return _NUMBERS[word] if word in _NUMBERS else float(word.replace(",", "."))
-
-
-def _quantity(text: str, match: re.Match[str], dimension: str, low: float, high: float, of: float = 0.0) -> Quantity:
-    left = max([m.end() for m in _CLAUSE.finditer(text, 0, match.start())], default=0)
-    right = next((m.start() for m in _CLAUSE.finditer(text, match.end())), len(text))
-    clause = text[left:right]
-    aspect = next((name for name, pattern in _ASPECTS if pattern.search(clause)), "size")
-    wider = text[text.rfind(" ", 0, max(0, left - 60)) + 1 : right]
-    subject = frozenset("neoplasm" if word.endswith("oma") else _SAME.get(word, word) for word in words(wider)) - _EMPTY
-    subject = frozenset(word for word in subject if not word[0].isdigit())
-    return Quantity(dimension, low, high, aspect, subject, match.start(), match.end(), of)
 
 
 def relation(premise: Quantity, hypothesis: Quantity) -> str:

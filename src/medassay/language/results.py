@@ -12,7 +12,11 @@ from functools import lru_cache
 from medassay.language.lexicon import read_tsv
 from medassay.language.terms import fold
 
-_PERCENT = re.compile(r"(<|>|less than|over|more than)?\s*(\d+(?:\.\d+)?)\s*(?:(?:-|–|to)\s*(\d+(?:\.\d+)?)\s*)?%")
+_PERCENT = re.compile(
+    r"(<|>|less than|over|more than)?\s?(?<!\d)(\d++(?:\.\d++)?)\s?(?:(?:-|–|to)\s?(\d++(?:\.\d++)?)\s?)?%"
+)
+_LONGEST = 400
+"""Characters of a modifier that are read: the expressions of `results.tsv` may take quadratic time."""
 _POLARITIES = ("retained", "lost", "pending", "equivocal", "negative", "positive")
 
 
@@ -44,7 +48,7 @@ def read_result(text: str) -> Result | None:
     >>> str(read_result("2+")), str(read_result("30 to 40%")), str(read_result("0%"))
     ('equivocal', 'positive 35%', 'negative 0%')
     """
-    plain = " ".join(re.sub(r"(?<=\w)\.(?=\s|$)", "", fold(text)).split())
+    plain = " ".join(re.sub(r"(?<=\w)\.(?=\s|$)", "", fold(text[:_LONGEST])).split())
     kinds: dict[str, str] = {}
     for kind, value, pattern in _patterns():
         if kind not in kinds and pattern.search(plain):

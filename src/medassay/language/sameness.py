@@ -32,7 +32,7 @@ _METHOD = re.compile(
 """Words of how a test is done and read, not of what it showed."""
 _GENE = re.compile(r"FISH|amplif|mutation|rearrange|\bgene\b|hybridi[sz]ation", re.I)
 _NEGATION = re.compile(r"\b(?:no(?! special type)|not|negative|without|free)\b", re.I)
-_FRAGMENT = re.compile(r"\W*(?:but|with|and|while|although|whereas|however)\b", re.I)
+_FRAGMENT = re.compile(r"\W{0,40}+(?:but|with|and|while|although|whereas|however)\b", re.I)
 _INSITU = re.compile(r"DCIS|LCIS|in[\s-]situ|dysplasia", re.I)
 _WHOLE_DENIAL = named_pattern("whole denial")
 
@@ -107,13 +107,14 @@ def _limited(one: str, other: str) -> bool:
     return _LIMITED.search(one) is not None or _LIMITED.search(other) is not None
 
 
-_BEFORE = re.compile(r"\b(?:no|not|without|negative|nor|absence|free)\b[^.;]*$", re.I)
+_TURNS = re.compile(r"\b(?:no|not|without|negative|nor|absence|free)\b", re.I)
 
 
 def _qualified(verdict: Verdict, one: str, other: str) -> bool:
     """Whether words before either statement's key words, in its clause, turn them round."""
     return any(
-        _BEFORE.search(text[: at[0]]) is not None for text, at in ((one, verdict.premise), (other, verdict.hypothesis))
+        _TURNS.search(text, max(text.rfind(".", 0, at[0]), text.rfind(";", 0, at[0])) + 1, at[0]) is not None
+        for text, at in ((one, verdict.premise), (other, verdict.hypothesis))
     )
 
 

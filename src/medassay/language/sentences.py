@@ -8,6 +8,7 @@ over. Time is linear in the text. Every character that is not white space belong
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from medassay.language.sections import headings
 
@@ -32,7 +33,9 @@ _OPEN = re.compile(
     r"\s*\.\s*$",
     re.I,
 )
-_LOWER = re.compile(r"[\s\"'(]*(?:[a-z](?![A-Z])|[,;)])")
+_LOWER = re.compile(r"[\s\"'(]{0,12}+(?:[a-z](?![A-Z])|[,;)])")
+LONGEST = 2_000
+"""Characters of a sentence: what goes on for longer is cut at white space, so that work on sentences stays bounded."""
 _LONG_LINE = 55
 """A line at least this long that does not end a sentence was wrapped: the next one goes on."""
 
@@ -44,6 +47,24 @@ def sentences(text: str) -> list[tuple[int, int]]:
     >>> [text[a:b] for a, b in sentences(text)]
     ['Sections are negative for. malignancy.', 'A. Kidney, left: benign.']
     """
+    return [piece for start, end in _whole(text) for piece in _pieces(text, start, end)]
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A sentence in pieces of at most `LONGEST` characters."""
+    while end - start > LONGEST:
+        blank = next((at for at in range(start + LONGEST, start + LONGEST // 2, -1) if text[at].isspace()), None)
+        cut = start + LONGEST if blank is None else blank
+        if start < cut:
+            yield _trim(text, start, cut)
+        start = cut
+        while start < end and text[start].isspace():
+            start += 1
+    if start < end:
+        yield start, end
+
+
+def _whole(text: str) -> list[tuple[int, int]]:
     hard = _hard_breaks(text)
     ends = sorted(hard | _full_stops(text) | {len(text)})
     found: list[tuple[int, int]] = []

@@ -24,7 +24,7 @@ _FIGO = re.compile(r"\bFIGO (?:stage )?(?P<v>I{1,3}V?[ABC]?[12]?|IV[AB]?)\b(?! ?
 _NET = re.compile(r"\bNET,? ?(?:WHO )?G(?:rade )?(?P<v>[123])\b|\bG(?:rade )?(?P<w>[123]) (?:NET|neuroendocrine)", re.I)
 _FIGO_GRADE = re.compile(r"\bFIGO (?:grade )(?P<v>[123])\b", re.I)
 _BUDDING = re.compile(r"\bBd(?P<v>[123])\b")
-_WHO = re.compile(r"meningioma\b.*?\bgrade (?P<v>[123])\b", re.I)
+_WHO = re.compile(r"meningioma\b.{0,200}?\bgrade (?P<v>[123])\b", re.I)
 _HISTOLOGIC = re.compile(
     r"(?<!nuclear )\b(?:nottingham |histologic(?:al)? |overall |combined )?grade:? (?P<v>[123]|I{1,3})\b(?! \(?of 4)",
     re.I,

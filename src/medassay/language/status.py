@@ -139,12 +139,14 @@ def _named(clause: str, topic: str) -> frozenset[str]:
 _OTHERS = re.compile(r"\b(?:other|remaining|rest of|most|majority|several)\b", re.I)
 _DISTANT = re.compile(r"\bdistant\b", re.I)
 _QUALIFIED = {
-    "node": re.compile(r"\b([a-z][a-z-]+(?: and [a-z-]+)?) (?:lymph )?nodes?\b", re.I),
-    "margin": re.compile(r"\b([a-z][a-z-]+(?: and [a-z-]+)?) (?:resection |surgical |excision )?margins?\b", re.I),
+    "node": re.compile(r"\b([a-z][a-z-]{1,60}+(?: and [a-z-]{1,60}+)?) (?:lymph )?nodes?\b", re.I),
+    "margin": re.compile(
+        r"\b([a-z][a-z-]{1,60}+(?: and [a-z-]{1,60}+)?) (?:resection |surgical |excision )?margins?\b", re.I
+    ),
 }
 _PLAIN = plain_words("part unspecific")
 """Words before `node` or `margin` that do not tell which one."""
-_ANEW = re.compile(r"\s*and (?:the|there|no)\b", re.I)
+_ANEW = re.compile(r"\s{0,40}+and (?:the|there|no)\b", re.I)
 _LEVEL = re.compile(r"\b(?:levels?|stations?)\s+(\d+|[IVX]+)(?=[LRABab]?\b)", re.I)
 _ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9, "X": 10}
 
@@ -185,7 +187,7 @@ def _by_stage(clause: str, offset: int) -> list[Status]:
 _NOT_FREE = re.compile(r"\bnot (?:\w+ )?(?:free|clear|negative|without|uninvolved|absent)\b", re.I)
 _RADIAL = 1.0
 """Millimetres: a circumferential margin this near to tumour counts as involved."""
-_DISTANCE = re.compile(r"(?P<v>\d+(?:\.\d+)?)\s*(?P<unit>mm|cm)\b", re.I)
+_DISTANCE = re.compile(r"(?<!\d)(?P<v>\d++(?:\.\d++)?)\s*+(?P<unit>mm|cm)\b", re.I)
 _BEYOND = re.compile(r"more than|greater than|over|above|>|≥|at least", re.I)
 
 

@@ -28,7 +28,7 @@ _SHORT = 4
 _WORD = re.compile(r"[^\W\d_]{6,}")
 _TYPO_SHARE = 0.05
 _CLAUSE = re.compile(r"[;,]\s+")
-_TWICE_DENIED = re.compile(r"\bno\b[^.;\n]*\b(?:not|absent)\b", re.I)
+_TWICE_DENIED = re.compile(r"\bno\b[^.;\n]{0,200}\b(?:not|absent)\b", re.I)
 """`No tumor is not seen` is no clear denial of `no tumor is seen`."""
 
 
