@@ -30,9 +30,18 @@ def test_several_references_best_or_mean() -> None:
 def test_cases_and_loaded_metrics_go_in_too() -> None:
     cases = [medassay.Case("1", "a b", ("a b",))]
     metric = medassay.load_metric("rouge1", stem=True)
-    result = medassay.score(cases, metrics=[metric, "rouge1,rouge2"])
+    result = medassay.score(cases, metrics=[metric, "rouge2", metric])
     assert [m.name for m in result.metrics] == ["rouge1", "rouge2"]
     assert "stem:yes" in result.signatures["rouge1"]
+    with pytest.raises(medassay.MedassayError, match=r"two metrics are called 'rouge1'.*stem:yes.*stem:no"):
+        medassay.score(cases, metrics=[metric, "rouge1"])
+
+
+def test_settings_that_a_metric_does_not_know_are_said() -> None:
+    with pytest.raises(medassay.MedassayError, match="no setting 'stemm'; did you mean 'stem'"):
+        medassay.load_metric("rouge1", stemm=True)
+    with pytest.raises(medassay.MedassayError, match="no dimension has a setting 'budgett'; did you mean 'budget'"):
+        medassay.trust([], budgett=3)
 
 
 def test_metric_alone() -> None:

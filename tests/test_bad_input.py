@@ -221,7 +221,7 @@ def test_unknown_names(tmp_path: Path, medassay: Callable) -> None:
         (["--metrics", "rouge1(stm=yes)"], "metric 'rouge1' has no setting 'stm'; did you mean 'stem'?"),
         (["--metrics", "py:nowhere:f"], "'py:nowhere:f' cannot be imported"),
         (["--metrics", " , "], "no metric named"),
-        (["--references", "worst"], "'worst' is neither 'best' nor 'mean'"),
+        (["--references", "worst"], "'worst' is not one of best, mean"),
         (["--map", "candidat=x"], "'candidat' is not a field of ours; did you mean 'candidate'?"),
         (["--map", "candidate"], "'candidate' is not ours=theirs"),
         (["--map", "candidate=tekst"], "no column 'tekst'"),

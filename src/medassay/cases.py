@@ -16,12 +16,13 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from medassay.errors import InputError, nearest
 from medassay.records import MAX_CELL, READERS, FirstSeenIndex, kind_of, name_of, read_records
 
 FIELDS = ("id", "candidate", "reference", "source", "image", "system")
+_ATTRIBUTES = frozenset({*FIELDS, "references"})
 ANY_FIELD = "*"
 """Stands for every field of a case, carried columns included."""
 _NUMBERED_REFERENCE = re.compile(r"reference_([2-9]|[1-9][0-9]+)")
@@ -32,6 +33,20 @@ _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _json = json.JSONEncoder(ensure_ascii=False).encode
 
 Value = str | int | float | bool | None
+
+
+class Columns(dict[str, Value]):
+    """The carried columns of a case, which nothing can change: what a metric is given is what is written."""
+
+    __slots__ = ()
+
+    def _refuse(self, *arguments: object, **named: object) -> NoReturn:
+        raise TypeError("the columns of a case cannot be changed; copy them with dict(case.extra)")
+
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse
+
+    def __reduce__(self) -> tuple[type[Columns], tuple[dict[str, Value]]]:
+        return Columns, (dict(self),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +63,7 @@ class Case:
     source: str | None = None
     image: str | None = None
     system: str | None = None
-    extra: Mapping[str, Value] = field(default_factory=dict)
+    extra: Mapping[str, Value] = field(default_factory=Columns)
     row: int = 0
 
     @property
@@ -61,13 +76,22 @@ class Case:
         """Identity inside one file: id and system."""
         return (self.id, self.system or "")
 
+    def __post_init__(self) -> None:
+        if type(self.extra) is not Columns:
+            object.__setattr__(self, "extra", Columns(self.extra))
+
+    def value(self, name: str) -> Value | tuple[str, ...]:
+        """What a field of ours holds, or else the carried column of that name; None where there is neither.
+
+        `references` stands for all of them.
+        """
+        return getattr(self, name) if name in _ATTRIBUTES else self.extra.get(name)
+
     def has(self, need: str) -> bool:
         """Whether the named field is there and not blank."""
-        if need == "reference":
+        if need in ("reference", "references"):
             return any(text and not text.isspace() for text in self.references)
-        value = getattr(self, need, None)
-        if value is None:
-            value = self.extra.get(need)
+        value = self.value(need)
         if not isinstance(value, str):
             return value is not None
         return value != "" and not value.isspace()
@@ -81,7 +105,7 @@ class Case:
         if ANY_FIELD in needs:
             needs = {*FIELDS, *self.extra}
         for need in sorted(needs):
-            value = self.references if need == "reference" else getattr(self, need, self.extra.get(need))
+            value: Any = self.references if need == "reference" else self.value(need)
             if need == "image" and value:
                 value = [value, *_stamp(str(value))]
             hasher.update(need.encode())

@@ -87,7 +87,7 @@ class Result:
     def summary(
         self, by: str | None = None, *, cluster: str = "reference", resamples: int = 1000, seed: int = 1
     ) -> list[Aggregate]:
-        """Aggregates with 95 % bootstrap intervals, over all cases or for each value of a column.
+        """Aggregates with 95 % studentised bootstrap intervals, over all cases or for each value of a column.
 
         Resampling draws whole clusters (`reference`: cases that share their references; or any column;
         or `none`), because several systems on one case are not several independent cases.

@@ -95,12 +95,12 @@ def test_studies_of_scores_files(
 
 
 def test_sensitivity_and_repeat_commands(tmp_path: Path, medassay: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = registry.load_metric
+    real = registry._load
 
-    def load(request: str, **common: Any) -> Any:
-        return Given(request) if request in ("grounding", "logic") else real(request, **common)
+    def load(request: str, settings: Any) -> Any:
+        return Given(request) if request in ("grounding", "logic") else real(request, settings)
 
-    monkeypatch.setattr(registry, "load_metric", load)
+    monkeypatch.setattr(registry, "_load", load)
     path = tmp_path / "cases.csv"
     path.write_text('id,candidate,g,l\n1,"Colon: adenocarcinoma. No necrosis is seen.",0.5,0.5\n2,"Lung.",0.5,0.5\n')
     ran = medassay("trust-study", "sensitivity", path, "--metrics", "rougeL", "--out", tmp_path / "s.csv")

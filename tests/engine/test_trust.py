@@ -27,12 +27,12 @@ REPORT = "Colon, biopsy: Invasive adenocarcinoma. No necrosis is seen."
 @pytest.fixture(autouse=True)
 def dimensions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Grounding and logic whose numbers stand in the cases; stability is the real one."""
-    real = registry.load_metric
+    real = registry._load
 
-    def load(request: str, **common: Any) -> Any:
-        return Given(request) if request in ("grounding", "logic") else real(request, **common)
+    def load(request: str, settings: Any) -> Any:
+        return Given(request) if request in ("grounding", "logic") else real(request, settings)
 
-    monkeypatch.setattr(registry, "load_metric", load)
+    monkeypatch.setattr(registry, "_load", load)
 
 
 def table(path: Path, rows: list[dict[str, Any]]) -> Path:

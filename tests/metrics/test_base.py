@@ -89,7 +89,7 @@ def test_several_references_best_mean_and_direction() -> None:
     (mean,) = Length(references="mean").score(cases)
     assert mean.value == 2.0 and dict(mean.parts) == {"reference": 4.0, "candidate": 2.0}
     assert mean.statistics == (2.0,)
-    with pytest.raises(MedassayError, match="neither 'best' nor 'mean'"):
+    with pytest.raises(MedassayError, match="length: references: 'worst' is not one of best, mean"):
         Length(references="worst")  # type: ignore[arg-type]
 
 

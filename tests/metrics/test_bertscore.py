@@ -174,10 +174,10 @@ def test_any_language_gives_a_number_or_a_reason(text: str) -> None:
     ("request_", "message"),
     [
         ("bertscore(layer=5)", "no token states of layer 5; it has 3"),
-        ("bertscore(long=never)", "long: 'never' is none of cut, windows"),
-        ("bertscore(idf=maybe)", "idf: 'maybe' is neither"),
+        ("bertscore(long=never)", "long: 'never' is not one of cut, windows"),
+        ("bertscore(idf=maybe)", "idf: 'maybe' is not yes or no"),
         ("medbertscore(alpha=-1)", "alpha: '-1'"),
-        ("medbertscore(formula=other)", "none of normalised, printed"),
+        ("medbertscore(formula=other)", "not one of normalised, printed"),
         ("medbertscore(words=nobody)", "none of linker"),
     ],
 )

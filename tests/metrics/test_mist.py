@@ -122,9 +122,9 @@ def test_bounds_and_symmetry(plane: str, ours: list[str], theirs: list[str]) -> 
 
 
 def test_wrong_settings(plane: str) -> None:
-    with pytest.raises(MedassayError, match="variant: 'f1' is none of recall, printed"):
+    with pytest.raises(MedassayError, match="variant: 'f1' is not one of recall, printed"):
         Mist(models=plane, variant="f1")
-    with pytest.raises(MedassayError, match="negation: '3' is neither yes nor no"):
+    with pytest.raises(MedassayError, match="negation: '3' is not yes or no"):
         Mist(models=plane, negation=3)  # type: ignore[arg-type]
 
 

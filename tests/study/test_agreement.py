@@ -173,10 +173,19 @@ def test_vectorised_bootstrap_equals_plain_resampling():
 
 
 def test_clusters_are_drawn_whole():
-    # Two clusters, each in perfect agreement inside: with whole clusters every resample has alpha 1 or none.
-    table = [[1, 1, 5, 5], [1, 1, 5, 5]]
-    interval = alpha_interval(table, clusters=["a", "a", "b", "b"], resamples=50)
-    assert (interval.low, interval.high) == (1.0, 1.0)
+    # Ten cases twice each: whole cases must spread as ten items do, not as twenty.
+    rng = np.random.default_rng(5)
+    first = rng.integers(1, 6, 10)
+    table = np.stack([first, first + rng.integers(-1, 2, 10)]).astype(float)
+    once, twice = alpha_interval(table), alpha_interval(np.tile(table, 2), clusters=[*range(10), *range(10)])
+    assert once.low is not None and twice.low is not None
+    assert twice.low == pytest.approx(once.low, abs=0.1)
+
+
+@pytest.mark.parametrize("table", [[[1, 1, 5, 5], [1, 1, 5, 5]], [[1, 2], [2, 2]]])
+def test_perfect_agreement_and_two_items_have_no_interval(table):
+    interval = alpha_interval(table, resamples=200)
+    assert (interval.low, interval.high) == (None, None)
 
 
 def test_granularity_hides_in_counts_and_vanishes_in_ratios():

@@ -88,7 +88,8 @@ def test_bootstrap_p_is_near_the_t_test() -> None:
 
 def test_equal_systems_do_not_differ() -> None:
     pair = only(compare(table(systems(a=[0.1, 0.5, 0.3], b=[0.1, 0.5, 0.3]))))
-    assert (pair.p, pair.p_bootstrap, pair.d_z, pair.ties, pair.better) == (1.0, 1.0, None, 1.0, None)
+    assert (pair.p, pair.p_bootstrap, pair.d_z, pair.ties, pair.better) == (1.0, None, None, 1.0, None)
+    assert (pair.low, pair.high) == (None, None)
 
 
 def test_false_positives_keep_to_their_level() -> None:
@@ -118,7 +119,10 @@ def test_swapping_the_systems_flips_the_sign(scores: list[tuple[float, float]]) 
     assert other.p == pytest.approx(one.p) and other.p_holm == pytest.approx(one.p_holm)
     assert other.cliff == pytest.approx(-(one.cliff or 0.0))
     assert (other.wins, other.ties, other.losses) == (one.losses, one.ties, one.wins)
-    assert other.low == pytest.approx(-(one.high or 0.0), abs=1e-9)
+    if one.high is None:
+        assert other.low is None
+    else:
+        assert other.low == pytest.approx(-one.high, abs=1e-9)
     assert other.better == one.better
 
 

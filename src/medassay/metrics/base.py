@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from medassay import __version__
 from medassay.cases import ANY_FIELD, Case
-from medassay.errors import MedassayError
+from medassay.metrics.settings import check_settings
 from medassay.scores import Score, Signature
 
 Floats = npt.NDArray[np.float64]
@@ -54,9 +54,12 @@ class Metric(ABC):
     version: str = __version__
     origin: Mapping[str, object] = {}
 
+    def __new__(cls, *arguments: object, **settings: object) -> Self:
+        """Check the settings by the annotations of the constructor (see `metrics/settings.py`)."""
+        check_settings(cls, settings)
+        return super().__new__(cls)
+
     def __init__(self, *, references: Literal["best", "mean"] = "best") -> None:
-        if references not in ("best", "mean"):
-            raise MedassayError(f"references: '{references}' is neither 'best' nor 'mean'")
         self.references = references
 
     @abstractmethod

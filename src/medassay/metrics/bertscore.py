@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from medassay.errors import InputError, MedassayError
 from medassay.language.lexicon import read_table
 from medassay.metrics.base import Floats, ScoreSlice, SetMetric
 from medassay.metrics.matching import Encoded, Match, by_reference, match, unit, weakest
-from medassay.metrics.settings import choice, flag, number
+from medassay.metrics.settings import Range
 from medassay.models.base import TokenStates
 from medassay.scores import Score
 
@@ -62,7 +62,7 @@ class BertScore(SetMetric):
         layer: int | None = None,
         idf: bool = False,
         baseline: str | None = None,
-        long: str = "cut",
+        long: Literal["cut", "windows"] = "cut",
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
@@ -76,8 +76,8 @@ class BertScore(SetMetric):
             known = self.encoder.layers
             said = str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
             raise MedassayError(f"layer: {self.encoder.name} has no token states of layer {layer}; it has {said}")
-        self.idf = flag("idf", idf)
-        self.long = choice("long", long, ("cut", "windows"))
+        self.idf = idf
+        self.long = long
         self.baseline: tuple[float, float, float] | None = None
         self.baseline_name = "none" if baseline is None else str(baseline)
         if self.baseline_name not in ("none", "set"):
@@ -229,17 +229,17 @@ class MedBertScore(BertScore):
         *,
         models: str = "embedded",
         layer: int | None = None,
-        alpha: float = 1.0,
+        alpha: Annotated[float, Range(0)] = 1.0,
         words: str = "linker",
-        formula: str = "normalised",
-        long: str = "cut",
+        formula: Literal["normalised", "printed"] = "normalised",
+        long: Literal["cut", "windows"] = "cut",
         references: Literal["best", "mean"] = "best",
     ) -> None:
         from medassay.language.finders import finder
 
         super().__init__(models=models, layer=layer, long=long, references=references)
-        self.alpha = number("alpha", alpha, 0.0)
-        self.formula = choice("formula", formula, ("normalised", "printed"))
+        self.alpha = float(alpha)
+        self.formula = formula
         self.words, self.words_name = finder(words)
         if self.formula == "printed":
             self.bounds = (-1.0 - self.alpha, 1.0 + self.alpha)
@@ -274,9 +274,9 @@ class MedBertScoreSP(MedBertScore):
         *,
         models: str = "embedded",
         layer: int | None = None,
-        alpha: float = 1.0,
+        alpha: Annotated[float, Range(0)] = 1.0,
         words: str = "linker",
-        formula: str = "normalised",
+        formula: Literal["normalised", "printed"] = "normalised",
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(

@@ -20,6 +20,7 @@ from typing import Any
 from medassay.cases import ANY_FIELD, Case
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
+from medassay.metrics.registry import reserved
 from medassay.scores import Score
 
 _NOT_THEIRS = frozenset({"medassay", *sys.stdlib_module_names})
@@ -59,7 +60,7 @@ class CallableMetric(Metric):
 
     def _arguments(self, case: Case) -> dict[str, Any]:
         given = {name for name in self.reads if case.has(name)} | self.needs
-        return {name: getattr(case, name) if hasattr(case, name) else case.extra[name] for name in given}
+        return {name: case.value(name) for name in given}
 
 
 def from_callable(request: str) -> Metric:
@@ -87,6 +88,8 @@ def from_callable(request: str) -> Metric:
     else:
         raise MedassayError(f"'{request}' is a {type(target).__name__}, not a function")
     metric.origin = {"source": _source_hash(request, module, target)}
+    if reserved(metric.name):  # a registered metric keeps its name, and its column, to itself
+        metric.name = request
     return metric
 
 

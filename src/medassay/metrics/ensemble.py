@@ -23,7 +23,6 @@ from medassay.cases import Case
 from medassay.errors import InputError, MedassayError
 from medassay.files import write_text
 from medassay.metrics.base import Ensemble, Metric, ScoreSlice, SetMetric
-from medassay.metrics.settings import choice
 from medassay.scores import Score
 
 
@@ -83,14 +82,14 @@ class ZMean(Ensemble, SetMetric):
         members: Sequence[str] = (),
         *,
         reference: str | None = None,
-        missing: str = "unscored",
+        missing: Literal["unscored", "skip"] = "unscored",
         models: str | None = None,
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
         from medassay.metrics.registry import load_metrics
 
-        self.skip = choice("missing", missing, ("unscored", "skip")) == "skip"
+        self.skip = missing == "skip"
 
         if not members:
             raise MedassayError("z: name its members, as in z(rouge1_r,chrf)")

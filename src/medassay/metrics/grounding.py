@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from medassay.cases import Case
-from medassay.errors import InputError, MedassayError
+from medassay.errors import InputError
 from medassay.language.assessable import why_unseen
 from medassay.language.graph import Entity, Report, read_reports
 from medassay.metrics.base import Metric
+from medassay.metrics.settings import Range
 from medassay.models import load
 from medassay.models.base import Matrix, Phrases
 from medassay.scores import Score
@@ -78,14 +79,12 @@ class Grounding(Metric):
         *,
         models: str = "embedded",
         images: str = "",
-        mpp: float | None = None,
-        budget: int | None = 512,
-        seed: int = 0,
+        mpp: Annotated[float | None, Range(0.001, 1000)] = None,
+        budget: Annotated[int | None, Range(1)] = 512,
+        seed: Annotated[int, Range(0)] = 0,
         windows: bool | None = None,
     ) -> None:
         super().__init__()
-        if budget is not None and budget < 1:
-            raise MedassayError(f"grounding: budget={budget} must be at least 1, or none for all patches")
         self.models, self.images, self.mpp, self.budget, self.seed = models, images, mpp, budget, seed
         self.model = load("image", models)
         self.roles = (("image", models), ("ner", models), ("re", models))

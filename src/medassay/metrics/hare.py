@@ -8,14 +8,14 @@ right, what is missed, what is invented, what is contradicted? (`metrics/hare_cl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from medassay.cases import Case
-from medassay.errors import MedassayError
 from medassay.language.graph import Report, read_reports
 from medassay.metrics.base import Metric
+from medassay.metrics.settings import Range
 from medassay.models import load
 from medassay.models.base import Encoder, Matrix
 from medassay.scores import Score
@@ -45,19 +45,12 @@ class Hare(Metric):
         *,
         mode: Literal["clinical", "paper"] = "clinical",
         models: str = "embedded",
-        threshold: float | None = 0.7,
+        threshold: Annotated[float | None, Range(0, 1)] = 0.7,
         keep: Literal["above", "below"] = "above",
         total: Literal["sum", "mean"] = "sum",
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
-        for what, value, allowed in (
-            ("mode", mode, ("clinical", "paper")),
-            ("keep", keep, ("above", "below")),
-            ("total", total, ("sum", "mean")),
-        ):
-            if value not in allowed:
-                raise MedassayError(f"hare: {what}={value} is not one of {', '.join(allowed)}")
         self.mode, self.models, self.threshold, self.keep, self.total = mode, models, threshold, keep, total
         self.aligner: Encoder = load("align", models)
         self.roles = (("ner", models), ("re", models), ("align", models))

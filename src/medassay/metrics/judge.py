@@ -17,14 +17,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from medassay.cases import Case
 from medassay.errors import InputError, MedassayError
 from medassay.metrics.base import Metric
 from medassay.metrics.endpoint import Budget, CallFailed, Endpoint
-from medassay.metrics.settings import number
+from medassay.metrics.settings import Range
 from medassay.scores import Score
 
 KEY = "MEDASSAY_JUDGE_KEY"
@@ -84,14 +84,14 @@ class Judge(Metric):
         *,
         url: str = "",
         model: str = "",
-        repeats: int = 3,
+        repeats: Annotated[int, Range(1)] = 3,
         prompt: str = "judge-1",
-        concurrency: int = 4,
-        retries: int = 4,
-        timeout: float = 60.0,
-        backoff: float = 1.0,
-        calls: int = 10_000,
-        tokens: int = 20_000_000,
+        concurrency: Annotated[int, Range(1)] = 4,
+        retries: Annotated[int, Range(0)] = 4,
+        timeout: Annotated[float, Range(0.001)] = 60.0,
+        backoff: Annotated[float, Range(0)] = 1.0,
+        calls: Annotated[int, Range(0)] = 10_000,
+        tokens: Annotated[int, Range(0)] = 20_000_000,
         key_env: str = KEY,
     ) -> None:
         super().__init__()
@@ -101,8 +101,8 @@ class Judge(Metric):
             )
         if not _VARIABLE.fullmatch(str(key_env)):
             raise MedassayError("judge: key_env is the name of an environment variable, never the key itself")
-        self.repeats = int(number("repeats", repeats, 1, whole=True))
-        self.concurrency = int(number("concurrency", concurrency, 1, whole=True))
+        self.repeats = repeats
+        self.concurrency = concurrency
         self.prompt = read_prompt(str(prompt))
         self.model = str(model)
         self.host = urlsplit(str(url)).netloc
@@ -110,10 +110,10 @@ class Judge(Metric):
             str(url),
             self.model,
             os.environ.get(str(key_env)) or None,
-            Budget(int(number("calls", calls, 0, whole=True)), int(number("tokens", tokens, 0, whole=True))),
-            timeout=number("timeout", timeout, 0.001),
-            retries=int(number("retries", retries, 0, whole=True)),
-            backoff=number("backoff", backoff, 0.0),
+            Budget(calls, tokens),
+            timeout=timeout,
+            retries=retries,
+            backoff=backoff,
         )
 
     def settings(self) -> Mapping[str, object]:

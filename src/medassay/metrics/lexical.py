@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from medassay.cases import Case
 from medassay.metrics.base import Floats, Metric
 from medassay.metrics.ngrams import Block, Lexicon, Tokens, blocks, characters, grams
-from medassay.metrics.settings import NORMALIZE, choice, flag, number
+from medassay.metrics.settings import Normalize, Range
 from medassay.scores import Score
 
 _ORDERS = 4
@@ -29,7 +29,6 @@ _WORD_13A = re.compile(
     rf"(?:[^{_MARK}.,-]|(?<=[0-9])[.,](?=[0-9])|(?<![0-9])-)+|[{_MARK}.,-]",
 )
 _RARE = re.compile(r"[.,]{2}|&|<skipped>|\s")
-_TOKENIZERS = ("13a", "intl", "char", "zh", "none")
 _SMOOTHING = {"exp": 0.0, "floor": 0.1, "add-k": 1.0, "none": 0.0}
 """Smoothing methods and their values in sacrebleu (Chen and Cherry, 2014)."""
 
@@ -79,22 +78,22 @@ class Bleu(Metric):
     def __init__(
         self,
         *,
-        smoothing: str | None = "exp",
-        smooth_value: float | None = None,
-        tokenizer: str | None = "13a",
+        smoothing: Literal["exp", "floor", "add-k", "none"] | None = "exp",
+        smooth_value: Annotated[float | None, Range(0)] = None,
+        tokenizer: Literal["13a", "intl", "char", "zh", "none"] | None = "13a",
         lowercase: bool = False,
         effective_order: bool = True,
-        normalize: str | None = "none",
+        normalize: Normalize = "none",
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
-        self.smoothing = choice("smoothing", smoothing, tuple(_SMOOTHING))
+        self.smoothing = smoothing or "none"
         default = _SMOOTHING[self.smoothing]
-        self.smooth_value = default if smooth_value is None else number("smooth_value", smooth_value, 0)
-        self.tokenizer = choice("tokenizer", tokenizer, _TOKENIZERS)
-        self.lowercase = flag("lowercase", lowercase)
-        self.effective_order = flag("effective_order", effective_order)
-        self.normalize = choice("normalize", normalize, NORMALIZE)
+        self.smooth_value = default if smooth_value is None else float(smooth_value)
+        self.tokenizer = tokenizer or "none"
+        self.lowercase = lowercase
+        self.effective_order = effective_order
+        self.normalize = normalize or "none"
 
     def settings(self) -> Mapping[str, object]:
         """sacrebleu's own signature, field by field, then ours."""
@@ -177,19 +176,19 @@ class Chrf(Metric):
     def __init__(
         self,
         *,
-        char_order: int = 6,
-        word_order: int = 0,
-        beta: int = 2,
+        char_order: Annotated[int, Range(1)] = 6,
+        word_order: Annotated[int, Range(0)] = 0,
+        beta: Annotated[int, Range(1)] = 2,
         lowercase: bool = False,
-        normalize: str | None = "none",
+        normalize: Normalize = "none",
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
-        self.char_order = int(number("char_order", char_order, 1, whole=True))
-        self.word_order = int(number("word_order", word_order, 0, whole=True))
-        self.beta = int(number("beta", beta, 1, whole=True))
-        self.lowercase = flag("lowercase", lowercase)
-        self.normalize = choice("normalize", normalize, NORMALIZE)
+        self.char_order = char_order
+        self.word_order = word_order
+        self.beta = beta
+        self.lowercase = lowercase
+        self.normalize = normalize or "none"
 
     def settings(self) -> Mapping[str, object]:
         """sacrebleu's own signature, field by field, then what it leaves out."""
@@ -293,15 +292,15 @@ class Levenshtein(Metric):
     def __init__(
         self,
         *,
-        level: str = "char",
+        level: Literal["char", "word"] = "char",
         lowercase: bool = False,
-        normalize: str | None = "none",
+        normalize: Normalize = "none",
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
-        self.level = choice("level", level, ("char", "word"))
-        self.lowercase = flag("lowercase", lowercase)
-        self.normalize = choice("normalize", normalize, NORMALIZE)
+        self.level = level
+        self.lowercase = lowercase
+        self.normalize = normalize or "none"
 
     def settings(self) -> Mapping[str, object]:
         return {"level": self.level, "case": "lc" if self.lowercase else "mixed", "norm": self.normalize}

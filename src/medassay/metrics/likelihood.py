@@ -8,18 +8,19 @@ more (Ben Abacha et al., 2023, section 4.3.1). Any model of the role `likelihood
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 
 from medassay.cases import Case
 from medassay.metrics.base import Floats, Metric
 from medassay.metrics.bertscore import inside
-from medassay.metrics.settings import choice, flag, number
+from medassay.metrics.settings import Range
 from medassay.models.base import TokenLogs
 from medassay.scores import Score
 
-DIRECTIONS = ("precision", "recall", "f1", "faithfulness")
+Direction = Literal["precision", "recall", "f1", "faithfulness"]
+DIRECTIONS: tuple[str, ...] = get_args(Direction)
 _SIDES = {"precision": "candidate", "recall": "reference", "faithfulness": "candidate"}
 _WEAKEST = 3
 
@@ -49,8 +50,8 @@ class BartScore(Metric):
         self,
         *,
         models: str = "embedded",
-        direction: str = "precision",
-        formula: str = "normalised",
+        direction: Direction = "precision",
+        formula: Literal["normalised", "printed"] = "normalised",
         lift: bool = False,
         references: Literal["best", "mean"] = "best",
     ) -> None:
@@ -59,9 +60,9 @@ class BartScore(Metric):
 
         self.model = load("likelihood", models)
         self.roles = (("likelihood", models),)
-        self.direction = choice("direction", direction, DIRECTIONS)
-        self.formula = choice("formula", formula, ("normalised", "printed"))
-        self.lift = flag("lift", lift)
+        self.direction = direction
+        self.formula = formula
+        self.lift = lift
         if self.lift:
             self.bounds = (None, None)
         if self.direction == "faithfulness":
@@ -134,17 +135,17 @@ class MedBartScore(BartScore):
         self,
         *,
         models: str = "embedded",
-        direction: str = "precision",
-        alpha: float = 1.0,
+        direction: Direction = "precision",
+        alpha: Annotated[float, Range(0)] = 1.0,
         words: str = "linker",
-        formula: str = "normalised",
+        formula: Literal["normalised", "printed"] = "normalised",
         lift: bool = False,
         references: Literal["best", "mean"] = "best",
     ) -> None:
         from medassay.language.finders import finder
 
         super().__init__(models=models, direction=direction, formula=formula, lift=lift, references=references)
-        self.alpha = number("alpha", alpha, 0.0)
+        self.alpha = float(alpha)
         self.words, self.words_name = finder(words)
 
     def settings(self) -> Mapping[str, object]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from medassay.cases import Case
-from medassay.errors import MedassayError
 from medassay.language.checks import problem
 from medassay.language.clauses import Clause, Pair, clauses, described, pairs
 from medassay.language.contradiction import CONTRADICTS, Verdict, compare, strongest_verdict, within
 from medassay.language.graph import Report, read_reports
 from medassay.language.inference import CombinedNli, load_nli
 from medassay.metrics.base import Metric
+from medassay.metrics.settings import Range
 from medassay.models import load
 from medassay.scores import Score
 
@@ -78,13 +78,13 @@ class Logic(Metric):
     parts = ("pairs", "contradictions")
 
     def __init__(
-        self, *, mode: Literal["clinical", "paper"] = "clinical", models: str = "embedded", k: int | None = None
+        self,
+        *,
+        mode: Literal["clinical", "paper"] = "clinical",
+        models: str = "embedded",
+        k: Annotated[int | None, Range(1)] = None,
     ) -> None:
         super().__init__()
-        if mode not in ("clinical", "paper"):
-            raise MedassayError(f"logic: mode '{mode}' is neither 'clinical' nor 'paper'")
-        if k is not None and (not isinstance(k, int) or k < 1):
-            raise MedassayError(f"logic: k = {k!r}; give a whole number from 1, or leave it out for ceil(0.3 · pairs)")
         self.mode, self.models, self.k = mode, models, k
         self.model = load("nli", models) if mode == "paper" else load_nli(models)
         self.roles = (("nli", models), ("ner", models), ("re", models))
@@ -165,7 +165,7 @@ def _texts(found: Sequence[Clause], one: Found) -> tuple[str, str]:
     return found[one.pair.premise].report.text, found[one.pair.hypothesis].report.text
 
 
-def top_mean(chances: Sequence[float], k: int | None = None) -> float:
+def top_mean(chances: Sequence[float], k: Annotated[int | None, Range(1)] = None) -> float:
     """The mean of the K highest; K = ceil(0.3 · n) where not given.
 
     >>> top_mean([0.9, 0.1, 0.1, 0.1]), top_mean([0.9, 0.1], k=1)

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
 from medassay.cases import Case
 from medassay.errors import MedassayError
@@ -18,7 +18,7 @@ from medassay.metrics.base import Metric
 from medassay.metrics.lexical import bleu_lexicon
 from medassay.metrics.ngrams import normalized
 from medassay.metrics.porter import stem
-from medassay.metrics.settings import NORMALIZE, choice, number
+from medassay.metrics.settings import Normalize, Range
 from medassay.metrics.wordnet import WordNet, installed
 from medassay.scores import Score
 
@@ -47,22 +47,17 @@ class Meteor(Metric):
     def __init__(
         self,
         *,
-        alpha: float = 0.9,
-        beta: float = 3.0,
-        gamma: float = 0.5,
-        synonyms: str | bool = "auto",
-        normalize: str | None = "none",
+        alpha: Annotated[float, Range(0, 1)] = 0.9,
+        beta: Annotated[float, Range(0)] = 3.0,
+        gamma: Annotated[float, Range(0, 1)] = 0.5,
+        synonyms: Literal["auto", "yes", "no"] | bool = "auto",
+        normalize: Normalize = "none",
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
-        given = ("yes" if synonyms else "no") if isinstance(synonyms, bool) else synonyms
-        wanted = choice("synonyms", given, ("auto", "yes", "no"))
-        self.alpha, self.beta, self.gamma = (
-            number("alpha", alpha, 0),
-            number("beta", beta, 0),
-            number("gamma", gamma, 0),
-        )
-        self.normalize = choice("normalize", normalize, NORMALIZE)
+        wanted = ("yes" if synonyms else "no") if isinstance(synonyms, bool) else synonyms
+        self.alpha, self.beta, self.gamma = float(alpha), float(beta), float(gamma)
+        self.normalize = normalize or "none"
         self.wordnet = installed() if wanted != "no" else None
         if wanted == "yes" and self.wordnet is None:
             raise MedassayError(

@@ -20,7 +20,6 @@ from medassay.language.checks import problem
 from medassay.language.mentions import Mention, Names, mentions, names_of
 from medassay.metrics.base import Floats, Metric
 from medassay.metrics.ensemble import ZMean
-from medassay.metrics.settings import choice, flag
 from medassay.models import load
 from medassay.models.kge import ConceptVectors
 from medassay.scores import Score
@@ -88,13 +87,13 @@ class Mist(Metric):
         self,
         *,
         models: str = "embedded",
-        variant: str = "recall",
+        variant: Literal["recall", "printed"] = "recall",
         negation: bool = False,
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
-        self.variant = choice("variant", variant, ("recall", "printed"))
-        self.negation = flag("negation", negation)
+        self.variant = variant
+        self.negation = negation
         self.vectors: ConceptVectors = load("kge", models)
         self.roles = (("kge", models),)
         if self.variant == "printed":
@@ -250,7 +249,7 @@ class MistComb1(ZMean):
         *,
         bertscore: str = "bertscore_r",
         reference: str | None = None,
-        missing: str = "unscored",
+        missing: Literal["unscored", "skip"] = "unscored",
         models: str | None = None,
         references: Literal["best", "mean"] = "best",
     ) -> None:
@@ -275,7 +274,7 @@ class MistComb2(ZMean):
         *,
         bleurt: str = "clinicalbleurt",
         reference: str | None = None,
-        missing: str = "unscored",
+        missing: Literal["unscored", "skip"] = "unscored",
         models: str | None = None,
         references: Literal["best", "mean"] = "best",
     ) -> None:

@@ -7,9 +7,8 @@ A request is a name (`rouge1`), a family (`rouge`), a name with settings (`hare(
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from medassay import __version__
 from medassay.errors import MedassayError, UnknownName, nearest
 from medassay.metrics.base import Metric, Part
+from medassay.metrics.settings import parameters, read_setting
 
 BUILT_IN: dict[str, str] = {
     "hare": "medassay.metrics.hare:Hare",
@@ -105,14 +105,42 @@ def load_metrics(requests: str | Metric | Iterable[str | Metric], **common: Any)
     metrics: dict[str, Metric] = {}
     for request in [requests] if isinstance(requests, str | Metric) else requests:
         if isinstance(request, Metric):
-            metrics.setdefault(request.name, request)
+            _check_name(request)
+            _add(metrics, request)
             continue
         for name in (name for text in split(request) for name in _members(text)):
-            metric = load_metric(name, **common)
-            metrics.setdefault(metric.name, metric)
+            _add(metrics, _load(name, common))
     if not metrics:
         raise UnknownName("no metric named; `medassay metrics` lists them")
     return list(metrics.values())
+
+
+def _add(metrics: dict[str, Metric], metric: Metric) -> None:
+    """Add a metric unless it is there already; raise where its name is another's."""
+    other = metrics.setdefault(metric.name, metric)
+    if other is not metric and (type(other) is not type(metric) or other.signature != metric.signature):
+        raise MedassayError(
+            f"two metrics are called '{metric.name}': {_where(other)} ({other.signature}) and {_where(metric)} "
+            f"({metric.signature}); give one of them another name"
+        )
+
+
+def _where(metric: Metric) -> str:
+    return f"{type(metric).__module__}:{type(metric).__qualname__}"
+
+
+def _check_name(metric: Metric) -> None:
+    """Raise where a metric of another class has the name of a registered one."""
+    if reserved(metric.name) and type(metric) is not metric_class(metric.name):
+        raise MedassayError(
+            f"metric {_where(metric)} is called '{metric.name}', which is the name of {names()[metric.name]}; "
+            "give it a name of its own"
+        )
+
+
+def reserved(name: str) -> bool:
+    """Whether a name is that of a registered metric."""
+    return name in names()
 
 
 def _members(request: str) -> list[str]:
@@ -121,8 +149,22 @@ def _members(request: str) -> list[str]:
     return [member + bracket + rest for member in FAMILIES.get(name, (name,))]
 
 
-def load_metric(request: str, **common: Any) -> Metric:
-    """The one metric that a request names."""
+def load_metric(request: str, **settings: Any) -> Metric:
+    """The one metric that a request names, with these settings; None leaves a setting as it is.
+
+    >>> load_metric("rouge1", stem=True).signature.split("|")[1]
+    'stem:yes'
+    """
+    metric = _load(request, settings)
+    whole = metric.members[0] if isinstance(metric, Part) else metric
+    known = {} if request.strip().startswith("py:") else parameters(type(whole))
+    for setting in settings:
+        _check_known(whole.name, setting, known)
+    return metric
+
+
+def _load(request: str, settings: Mapping[str, Any]) -> Metric:
+    """The one metric that a request names, with those of the settings that it knows."""
     request = request.strip()
     if request.startswith("py:"):
         from medassay.metrics.callables import from_callable
@@ -135,8 +177,8 @@ def load_metric(request: str, **common: Any) -> Metric:
     if inside is None and name not in names():
         whole, part = as_part(name)
         if whole is not None:
-            return Part(load_metric(whole, **common), part, name)
-    metric = _construct(metric_class(name), name, inside, common)
+            return Part(_load(whole, settings), part, name)
+    metric = _construct(metric_class(name), name, inside, settings)
     if name not in BUILT_IN:
         _sign(metric, name)
     if inside:
@@ -167,49 +209,34 @@ def as_part(name: str) -> tuple[str | None, str]:
     return None, ""
 
 
-def _construct(cls: type[Metric], name: str, inside: str | None, common: Mapping[str, Any]) -> Metric:
-    accepted = _accepted(cls)
-    given: dict[str, Any] = {k: v for k, v in common.items() if k in accepted and v is not None}
+def _construct(cls: type[Metric], name: str, inside: str | None, settings: Mapping[str, Any]) -> Metric:
+    known = parameters(cls)
+    given: dict[str, Any] = {}
     free: list[str] = []
     for item in split(inside or ""):
         key, equals, value = item.partition("=")
         if not equals or "(" in key:
             free.append(item)
-        elif key.strip() not in accepted:
-            raise UnknownName(
-                f"metric '{name}' has no setting '{key.strip()}'{nearest(key, accepted) or '.'} "
-                f"Settings: {', '.join(sorted(accepted)) or 'none'}"
-            )
-        else:
-            given[key.strip()] = _value(value.strip())
-    if free and "members" not in accepted:
+            continue
+        key = key.strip()
+        _check_known(name, key, known)
+        if key in given:
+            raise UnknownName(f"metric '{name}': setting '{key}' is given twice")
+        given[key] = read_setting(value.strip(), known[key].annotation)
+    if free and "members" not in known:
         raise UnknownName(f"metric '{name}': '{free[0]}' is not key=value")
     if free:
         given["members"] = tuple(free)
-    return cls(**given)
+    common = {key: value for key, value in settings.items() if key in known and value is not None}
+    return cls(**{**common, **given})
 
 
-def _accepted(cls: type[Metric]) -> set[str]:
-    accepted: set[str] = set()
-    for klass in cls.__mro__:
-        if "__init__" in vars(klass):
-            parameters = inspect.signature(vars(klass)["__init__"]).parameters.values()
-            accepted |= {p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
-            if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-                break
-    return accepted - {"self"}
-
-
-def _value(text: str) -> str | bool | int | float | None:
-    words: dict[str, bool | None] = {"true": True, "yes": True, "false": False, "no": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+def _check_known(name: str, setting: str, known: Collection[str]) -> None:
+    if setting not in known:
+        raise UnknownName(
+            f"metric '{name}' has no setting '{setting}'{nearest(setting, list(known)) or '.'} "
+            f"Settings: {', '.join(sorted(known)) or 'none'}"
+        )
 
 
 def split(text: str) -> list[str]:

@@ -26,7 +26,7 @@ from medassay.metrics.base import Floats, Metric
 from medassay.metrics.ngrams import Block, Ints, Lexicon, Tokens, blocks, grams, normalized
 from medassay.metrics.overlap import Pairs, lcs_blocks, lcs_lengths, masks_of, ngram_pairs, spans_of, union_lcs
 from medassay.metrics.porter import stem as porter_stem
-from medassay.metrics.settings import NORMALIZE, choice, flag
+from medassay.metrics.settings import Normalize
 from medassay.scores import Score
 
 _WORD = re.compile(r"[a-z0-9]+")
@@ -59,12 +59,12 @@ class _Rouge(Metric):
         self,
         *,
         stem: bool = False,
-        normalize: str | None = "none",
+        normalize: Normalize = "none",
         references: Literal["best", "mean"] = "best",
     ) -> None:
         super().__init__(references=references)
-        self.stem = flag("stem", stem)
-        self.normalize = choice("normalize", normalize, NORMALIZE)
+        self.stem = stem
+        self.normalize = normalize or "none"
 
     def settings(self) -> Mapping[str, object]:
         return {"stem": self.stem, "norm": self.normalize}

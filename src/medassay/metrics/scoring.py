@@ -121,7 +121,7 @@ def _isolated(metric: Metric, cases: Sequence[Case], evidence: bool) -> list[Sco
     if not cases:
         return []
     try:
-        return _checked(metric.measure(cases, evidence), len(cases))
+        return _checked(metric.measure(list(cases), evidence), len(cases))
     except (Exception, SystemExit) as error:
         if len(cases) == 1:
             return [Score.failure(error, _origin(error))]

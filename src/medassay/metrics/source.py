@@ -26,7 +26,6 @@ from medassay.language.numbers import numbers
 from medassay.language.support import Ground, Support, rarity, stems
 from medassay.metrics.base import Metric
 from medassay.metrics.scoring import over_references
-from medassay.metrics.settings import flag
 from medassay.scores import Score
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ class _Rate(Metric):
     ) -> None:
         super().__init__(references=references)
         self.nli: NliModel | None = None
-        if flag("entailment", entailment):
+        if entailment:
             from medassay.language.inference import load_nli
 
             self.nli = load_nli(models)

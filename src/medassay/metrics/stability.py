@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from medassay.cases import Case
 from medassay.metrics.base import Metric
-from medassay.metrics.settings import choice
 from medassay.models import load
 from medassay.scores import Score
 
@@ -112,10 +111,9 @@ class Stability(Metric):
     reads = frozenset({*HALVES.values(), *(FAILURE.format(column=column) for column in HALVES.values())})
     parts = ("stain", "attack", "halves")
 
-    def __init__(self, *, distance: str = "hare", models: str = "embedded") -> None:
+    def __init__(self, *, distance: Literal["hare", "encoder"] = "hare", models: str = "embedded") -> None:
         super().__init__()
-        chosen = choice("stability: distance", distance, ("hare", "encoder"))
-        self.distance: Distance = HareDistance(models) if chosen == "hare" else EncoderDistance(models)
+        self.distance: Distance = HareDistance(models) if distance == "hare" else EncoderDistance(models)
         self.roles = self.distance.roles
 
     def settings(self) -> Mapping[str, object]:

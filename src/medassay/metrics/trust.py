@@ -13,9 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from medassay.errors import MedassayError
+from medassay.errors import MedassayError, UnknownName, nearest
 from medassay.metrics.base import Ensemble, Metric
 from medassay.metrics.policy import DIMENSIONS, Policy, parse_weights, read_policy
+from medassay.metrics.settings import parameters
 from medassay.scores import Score
 
 PARTIAL, ROUTE = "trust.partial", "route"
@@ -116,18 +117,18 @@ class Trust(Ensemble):
 
 def _dimensions(members: Sequence[str | Metric], models: str | None, policy: Policy) -> tuple[Metric, ...]:
     """One metric for each dimension that counts, in the order of the paper."""
-    from medassay.metrics.registry import load_metric
+    from medassay.metrics.registry import load_metrics
 
     found: dict[str, Metric] = {}
     for one in members:
-        metric = one if isinstance(one, Metric) else load_metric(one, models=models)
+        (metric,) = (one,) if isinstance(one, Metric) else load_metrics(one, models=models)
         name = metric.name.partition("(")[0]
         if name not in DIMENSIONS or name in found:
             raise MedassayError(f"trust: '{metric.name}' is no further dimension; they are {', '.join(DIMENSIONS)}")
         found[name] = metric
     for name in policy.used:
         if name not in found:
-            found[name] = load_metric(name, models=models)
+            (found[name],) = load_metrics(name, models=models)
     return tuple(found[name] for name in DIMENSIONS if name in found)
 
 
@@ -145,8 +146,15 @@ def load_trust(
     **settings: Any,
 ) -> Trust:
     """Trust with all three dimensions, `settings` going to those that know them (mpp, budget, distance, seed …)."""
-    from medassay.metrics.registry import load_metric
+    from medassay.metrics.registry import load_metrics, metric_class
 
-    members = [load_metric(name, models=models, **settings) for name in DIMENSIONS]
+    members = load_metrics(DIMENSIONS, models=models, **settings)
+    known = {setting for name in DIMENSIONS for setting in parameters(metric_class(name))}
+    for setting in settings:
+        if setting not in known:
+            listed = ", ".join(sorted(known))
+            raise UnknownName(
+                f"trust: no dimension has a setting '{setting}'{nearest(setting, known)}. Known: {listed}"
+            )
     found = policy if policy is None or isinstance(policy, Policy) else str(policy)
     return Trust(members, weights=weights, policy=found)

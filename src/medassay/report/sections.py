@@ -160,9 +160,9 @@ def summary(run: Run) -> Section:
         **({"Failed": "num"} if failed else {}),
     }
     note = (
-        '<p class="note">The value is over scored cases alone. Intervals are 95 % bootstrap intervals that '
-        "resample whole groups of cases, so that several systems on one case do not count as several cases; "
-        "where there are too few to resample, none is given.</p>"
+        '<p class="note">The value is over scored cases alone. Intervals are 95 % studentised bootstrap '
+        "intervals that resample whole groups of cases, so that several systems on one case do not count as several "
+        "cases; with fewer than three groups, or where all have the same value, none is given.</p>"
     )
     return Section("summary", "Summary", table("summary", columns, "".join(bodies)) + note)
 

@@ -21,6 +21,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from medassay.metrics.settings import parameters
+
 if TYPE_CHECKING:
     from medassay.metrics.base import Metric
     from medassay.study import Aggregate, Comparison, Estimate, Pair
@@ -372,17 +374,6 @@ def _needs(metric: type[Metric]) -> str:
 
 
 def _settings(metric: type[Metric]) -> list[str]:
-    """The constructor's keywords with their defaults, those of its base class included."""
-    settings: dict[str, str] = {}
-    for cls in metric.__mro__:
-        if "__init__" not in vars(cls):
-            continue
-        parameters = list(inspect.signature(vars(cls)["__init__"]).parameters.values())[1:]
-        for parameter in parameters:
-            if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-                continue
-            default = "" if parameter.default is parameter.empty else f"={parameter.default}"
-            settings.setdefault(parameter.name, parameter.name + default)
-        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-            break
-    return list(settings.values())
+    """The settings with their defaults."""
+    known = parameters(metric).values()
+    return [p.name if p.default is p.empty else f"{p.name}={p.default}" for p in known]

@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 
 from medassay.errors import InputError
 from medassay.study import correlation
-from medassay.study.resampling import Estimate, Floats
+from medassay.study.resampling import Estimate, Floats, interval
+from medassay.study.studentised import FEWEST_CLUSTERS
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -200,15 +201,14 @@ def alpha_interval(
     *,
     clusters: Sequence[Hashable] | None = None,
     resamples: int = 1000,
-    confidence: float = 0.95,
     seed: int = 1,
 ) -> Estimate:
     """Alpha with a percentile bootstrap interval that resamples items.
 
     `clusters` names each item's cluster (texts about one case): whole clusters are drawn, because
     several systems on one case are not independent items. Resamples in which all ratings are equal
-    cannot be assessed and are left out; where none is left there is no interval. `n` counts the items with two
-    ratings or more.
+    cannot be assessed and are left out. There is no interval below three clusters, where more than one resample in
+    twenty is left out, or where alpha does not vary. `n` counts the items with two ratings or more.
     """
     table = _table(ratings)
     value = krippendorff_alpha(table, level)
@@ -218,16 +218,14 @@ def alpha_interval(
     names = [clusters[i] for i in paired] if clusters is not None else list(map(int, paired))
     place = {name: k for k, name in enumerate(dict.fromkeys(names))}
     member = np.array([place[name] for name in names])
+    if len(place) < FEWEST_CLUSTERS:
+        return Estimate(value, n=len(paired))
     units = _Units.of(table)
     rng = np.random.default_rng(seed)
     draws = rng.multinomial(len(place), np.full(len(place), 1 / len(place)), size=resamples)
     values = _alphas(units, level, draws[:, member].astype(np.float64))
-    values = values[~np.isnan(values)]
-    if len(values) == 0:
-        return Estimate(value, n=len(paired))
-    tail = 100 * (1 - confidence) / 2
-    low, high = np.percentile(values, [tail, 100 - tail])
-    return Estimate(value, float(low), float(high), n=len(paired))
+    low, high = interval(values)
+    return Estimate(value, low, high, n=len(paired))
 
 
 def _alphas(units: _Units, level: Level, weights: Floats) -> Floats:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from medassay.study.correlation import ranks
-from medassay.study.resampling import Floats, Ints, bootstrap_sums, cluster_sums, interval
+from medassay.study.resampling import Floats, Ints, cluster_sums
+from medassay.study.studentised import bootstrap_t, quotient
 
 STEPS = 40
 """Thresholds that are tested one after another, and points of the curve."""
@@ -109,21 +110,15 @@ def curve(
     """The risk–coverage curve at up to `STEPS` thresholds, strictest first, with 95 % bootstrap intervals."""
     thresholds = _thresholds(scores, 1)
     points = [_point(scores, bad, threshold) for threshold in thresholds]
-    if not resamples or len(scores) < 2:
+    if not resamples or not points:
         return points
     chosen = scores[:, None] >= np.array(thresholds)[None, :]
-    statistics = np.concatenate([chosen.astype(float), chosen * bad[:, None]], axis=1)
-    summed = statistics if clusters is None else cluster_sums(clusters, *statistics.T)
-    if len(summed) < 2:
-        return points
-    drawn = bootstrap_sums(summed, resamples, seed)
-    width = len(thresholds)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        risks = drawn[:, width:] / drawn[:, :width]
+    own = np.arange(len(scores)) if clusters is None else clusters
+    blocks = ((cluster_sums(own, rows * bad, rows), quotient) for rows in chosen.astype(float).T)
     out = []
-    for k, point in enumerate(points):
-        low, high = interval(risks[:, k])
-        out.append(Point(point.threshold, point.coverage, point.n, point.errors, point.risk, low, high))
+    for point, statistic in zip(points, bootstrap_t(blocks, resamples, seed)):
+        low, high = statistic.interval((0.0, 1.0))
+        out.append(replace(point, low=low, high=high))
     return out
 
 

@@ -6,7 +6,7 @@ grouping by item, and the systems' means.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from medassay.study.correlation import COEFFICIENTS, bootstrap, coefficient, permutation_p, rowwise
 from medassay.study.resampling import Estimate, Floats, Ints, bootstrap_sums, cluster_sums, interval
 from medassay.study.significance import randomisation_p
+from medassay.study.studentised import FEWEST_CLUSTERS, ratio
 
 _SHORT_ROW = 64
 """Items with at most this many cases are correlated all at once."""
@@ -31,7 +32,7 @@ def item_level(
         # Cases of many clusters are left out: draw among those that remain, so that resamples keep their size.
         _, clusters = np.unique(clusters, return_inverse=True)
         count = present
-    drawn = bootstrap(x, y, clusters, count, resamples, seed) if present > 1 else {}
+    drawn = bootstrap(x, y, clusters, count, resamples, seed) if present >= FEWEST_CLUSTERS else {}
     p = permutation_p(x, y, clusters, resamples, seed)
     for name in COEFFICIENTS:
         low, high = interval(drawn[name]) if drawn else (None, None)
@@ -80,10 +81,9 @@ def within_items(
         if used < 2:
             return {}, used, len(sizes) - used
         sums = cluster_sums(clusters[order[starts[has]]], values[has], np.ones(used))
-        drawn = bootstrap_sums(sums, resamples, seed)
-        low, high = interval(drawn[:, 0] / drawn[:, 1]) if len(sums) > 1 else (None, None)
+        mean = ratio(sums, resamples, seed, (-1.0, 1.0))
         p = randomisation_p(sums[:, :1], max(resamples, 1000), seed)[0][0]
-        out[name] = Estimate(float(values[has].mean()), low, high, p)
+        out[name] = replace(mean, value=float(values[has].mean()), p=p)
     return out, used, len(sizes) - used
 
 
@@ -111,7 +111,7 @@ def between_systems(x: Floats, y: Floats, systems: Ints, seed: int) -> tuple[dic
 
 @dataclass(frozen=True)
 class Line:
-    """A least-squares line: its values y at the points x, and 95 % bounds of y; None where there is one cluster."""
+    """A least-squares line: its values y at the points x, and 95 % bounds of y; None where clusters are too few."""
 
     x: Floats
     y: Floats
@@ -125,7 +125,7 @@ def least_squares(x: Floats, y: Floats, clusters: Ints, points: int, resamples: 
     x, y, clusters = x[rows], y[rows], clusters[rows]
     at = np.linspace(float(x.min()), float(x.max()), points)
     slope, start = np.polyfit(x, y, 1)
-    if len(np.unique(clusters)) < 2:
+    if len(np.unique(clusters)) < FEWEST_CLUSTERS:
         return Line(at, start + slope * at)
     middle = float(x.mean())
     sums = cluster_sums(clusters, np.ones_like(x), x - middle, y, (x - middle) ** 2, (x - middle) * y)

@@ -2,7 +2,6 @@
 
 A statistic that is a sum over cases needs no second look at the cases: its value on a resample is the
 clusters' weights times the clusters' sums. Draws are made a block at a time, so memory stays flat.
-Intervals are percentile bootstrap intervals over clusters (Efron and Tibshirani 1993, ch. 13; Koehn 2004).
 """
 
 from __future__ import annotations
@@ -16,9 +15,14 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+Interval = tuple[float, float] | tuple[None, None]
+"""The ends of a 95 % interval; two Nones where there is none."""
 
 MOST_CLUSTERS = 10_000
 """Clusters resampled one by one; more than these are first merged at random into as many groups."""
+
+DEFINED = 0.95
+"""Share of resamples on which a statistic must be defined for its interval to be given."""
 
 _BLOCK = 2_000_000
 """Weights held at once: 16 MB."""
@@ -29,7 +33,7 @@ class Estimate:
     """A number with its 95 % interval.
 
     value: NaN where it cannot be computed.
-    low, high: None where there is no interval: fewer than two clusters, or no resampling was asked for.
+    low, high: None where there is no interval: too few clusters, nothing that varies, or no resampling.
     p: two-sided p-value, where a test was made.
     n: how many observations (cases, pairs of texts) it is over, where that is counted.
     """
@@ -56,30 +60,21 @@ class Estimate:
         return replace(self, value=factor * self.value + shift, low=low, high=high)
 
 
-def interval(drawn: Floats) -> tuple[float, float] | tuple[None, None]:
-    """The middle 95 % of resampled values; nothing where more than one in twenty is undefined."""
-    kept = drawn[np.isfinite(drawn)]
-    if len(kept) < 0.95 * len(drawn) or not len(kept):
-        return None, None
-    low, high = np.percentile(kept, [2.5, 97.5])
-    return float(low), float(high)
+def interval(drawn: Floats) -> Interval:
+    """The middle 95 % of resampled values (percentile bootstrap: Efron and Tibshirani 1993, ch. 13).
 
+    For statistics that are no function of sums (rank correlations, alpha); the others have a studentised interval.
 
-def ratio(sums: Floats, resamples: int, seed: int) -> Estimate:
-    """The total of the first column over that of the second, resampled by row; NaN where the second is 0.
-
-    A mean is the ratio of summed values to counts, a share that of hits to pairs.
+    Returns:
+        Two Nones where more than one value in twenty is undefined, or where the values do not vary.
     """
-    above, below = (float(total) for total in sums.reshape(-1, 2).sum(axis=0))
-    if not below:
-        return Estimate(math.nan)
-    estimate = Estimate(above / below)
-    if len(sums) < 2 or not resamples:
-        return estimate
-    drawn = bootstrap_sums(sums, resamples, seed)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = interval(drawn[:, 0] / drawn[:, 1])
-    return replace(estimate, low=low, high=high)
+    kept = drawn[np.isfinite(drawn)]
+    if len(kept) < DEFINED * len(drawn) or not len(kept):
+        return None, None
+    low, high = (float(end) for end in np.percentile(kept, [2.5, 97.5]))
+    if high - low <= 1e-12 * max(abs(low), abs(high)):
+        return None, None
+    return low, high
 
 
 def cluster_sums(clusters: Ints, *terms: Floats) -> Floats:

@@ -3,7 +3,7 @@
 Tests are paired. The p-value is of approximate randomisation: under the null hypothesis the two
 systems' scores on an item could as well be swapped, so the signs of the differences are flipped at
 random, whole clusters at a time (Noreen 1989, ch. 2; Riezler and Maxwell 2005; exact where there are
-few clusters). The interval is of the paired bootstrap (Koehn 2004). p-values are corrected over all
+few clusters). The interval is of the paired bootstrap (Koehn 2004), studentised. p-values are corrected over all
 pairs and metrics by Holm (1979).
 """
 
@@ -18,7 +18,8 @@ import numpy as np
 from medassay.engine.score_table import ScoreTable
 from medassay.errors import MedassayError
 from medassay.study.pairing import Pairing, pair_items
-from medassay.study.resampling import Floats, all_sign_flips, bootstrap_sums, sign_flip_sums
+from medassay.study.resampling import Floats, all_sign_flips, sign_flip_sums
+from medassay.study.studentised import Studentised, bootstrap_t, quotient
 
 _TIE = 1e-12
 """Differences up to this are rounding, not a win."""
@@ -35,10 +36,11 @@ class Pair:
         because one of them is unscored.
     difference: mean of first minus mean of second, in the metric's units (for a lower-is-better metric
         a negative difference favours the first). None, like all that follows, where n is 0.
-    low, high: its 95 % paired bootstrap interval; None below two clusters.
+    low, high: its 95 % studentised paired bootstrap interval; None below three clusters, or where all differences
+        are the same.
     p: two-sided p-value of paired approximate randomisation; `exact` where all flips were counted.
     p_holm: the same, corrected over all pairs and metrics of the comparison.
-    p_bootstrap: two-sided p-value of the paired bootstrap, shifted to no difference.
+    p_bootstrap: two-sided p-value of the same bootstrap, shifted to no difference; None where there is no interval.
     d_z: mean of the differences over their standard deviation; None where they do not vary.
     cliff: Cliff's delta, P(first > second) − P(first < second) over all pairs of items; −1 … 1.
     wins, ties, losses: shares of items where the first is better, equal, worse (direction respected).
@@ -184,11 +186,12 @@ def _pairs(metric: str, matrix: Floats, paired: Pairing, higher: bool, resamples
         )
         pairs.append(_effects(base, first, second, higher) if len(first) else base)
     randomised = randomisation_p(sums, resamples, seed)
-    intervals = _bootstrap(sums, counts, resamples, seed)
+    resampled = _bootstrap(sums, counts, resamples, seed)
     out = []
-    for pair, (p, exact), (low, high, p_bootstrap) in zip(pairs, randomised, intervals):
+    for k, (pair, (p, exact)) in enumerate(zip(pairs, randomised)):
         if pair.n:
-            pair = replace(pair, p=p, exact=exact, low=low, high=high, p_bootstrap=p_bootstrap)
+            low, high = resampled[k].interval()
+            pair = replace(pair, p=p, exact=exact, low=low, high=high, p_bootstrap=resampled[k].p())
         out.append(pair)
     return out
 
@@ -249,30 +252,19 @@ def randomisation_p(sums: Floats, flips: int, seed: int) -> list[tuple[float, bo
     return out
 
 
-def _bootstrap(
-    sums: Floats, counts: Floats, resamples: int, seed: int
-) -> list[tuple[float, float, float] | tuple[None, None, None]]:
-    """Interval and p of the mean difference for each column; nothing below two clusters."""
-    out: list[tuple[float, float, float] | tuple[None, None, None]] = [(None, None, None)] * sums.shape[1]
+def _bootstrap(sums: Floats, counts: Floats, resamples: int, seed: int) -> dict[int, Studentised]:
+    """The mean difference of each column of cluster sums, on bootstrap resamples."""
+    out: dict[int, Studentised] = {}
     sizes = (counts > 0).sum(axis=0)
-    shared = np.flatnonzero(sizes >= _FEW_CLUSTERS)
-    if len(shared):
-        drawn = bootstrap_sums(np.concatenate([sums[:, shared], counts[:, shared]], axis=1), resamples, seed)
-        means = drawn[:, : len(shared)] / drawn[:, len(shared) :]
-        for k, column in zip(shared, means.T):
-            out[k] = _interval_and_p(column, sums[:, k].sum() / counts[:, k].sum())
-    for k in np.flatnonzero((sizes >= 2) & (sizes < _FEW_CLUSTERS)):
+    shared = np.flatnonzero(sizes >= _FEW_CLUSTERS).tolist()
+    blocks = ((np.stack([sums[:, k], counts[:, k]], axis=1), quotient) for k in shared)
+    out |= zip(shared, bootstrap_t(blocks, resamples, seed))
+    for k in np.flatnonzero(sizes < _FEW_CLUSTERS).tolist():
         mine = counts[:, k] > 0
-        drawn = bootstrap_sums(np.stack([sums[mine, k], counts[mine, k]], axis=1), resamples, seed)
-        out[k] = _interval_and_p(drawn[:, 0] / drawn[:, 1], sums[:, k].sum() / counts[:, k].sum())
+        block = np.stack([sums[mine, k], counts[mine, k]], axis=1)
+        if len(block):
+            (out[k],) = bootstrap_t([(block, quotient)], resamples, seed)
     return out
-
-
-def _interval_and_p(means: Floats, observed: float) -> tuple[float, float, float]:
-    low, high = np.percentile(means, [2.5, 97.5])
-    # Shifted so that its centre is 0, the bootstrap distribution is that of the null hypothesis.
-    reached = int((np.abs(means - observed) >= abs(observed) - _TIE).sum())
-    return float(low), float(high), (reached + 1) / (len(means) + 1)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -315,7 +307,7 @@ def _notes(
 ) -> list[str]:
     notes = [
         f"p: paired approximate randomisation, {resamples:,} sign flips (all of them where there are fewer); "
-        f"interval: paired bootstrap, {resamples:,} resamples; seed {seed}."
+        f"interval: studentised paired bootstrap, {resamples:,} resamples; seed {seed}."
     ]
     dropped = max((pair.dropped for pair in pairs), default=0)
     if dropped:

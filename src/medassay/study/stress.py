@@ -15,7 +15,8 @@ import numpy as np
 
 from medassay.metrics.base import Metric
 from medassay.study.material import FORMS, Material, Variant
-from medassay.study.resampling import Estimate, Floats, ratio
+from medassay.study.resampling import Estimate, Floats
+from medassay.study.studentised import ratio
 
 _TIE = 1e-6
 """Differences up to this share of the scale are rounding: neither above nor below."""
@@ -150,7 +151,7 @@ class _Values:
 def _rate(sums: Floats, resamples: int, seed: int) -> Estimate:
     """[references, (wins, pairs)] as a share with its interval; references without a pair are not resampled."""
     sums = sums.reshape(-1, 2)
-    return replace(ratio(sums[sums[:, 1] > 0], resamples, seed), n=int(sums[:, 1].sum()))
+    return replace(ratio(sums[sums[:, 1] > 0], resamples, seed, (0.0, 1.0)), n=int(sums[:, 1].sum()))
 
 
 def _card(metric: Metric, material: Material, scores: Values, resamples: int, seed: int) -> Card:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,16 +20,13 @@ from medassay.cases import FIELDS, Case
 from medassay.errors import MedassayError, UnknownName, nearest
 from medassay.metrics.base import Metric
 from medassay.scores import Score
-from medassay.study.resampling import MOST_CLUSTERS, Floats, bootstrap_sums
+from medassay.study.resampling import MOST_CLUSTERS, Floats, Interval
+from medassay.study.studentised import Bounds, Combine, Studentised, bootstrap_t
 
 MOST_GROUPS = 1_000
 """Different values a grouping column may have; more than these are identities, not groups."""
 
-Interval = tuple[float, float] | tuple[None, None]
-
 _PENDING = 32_768
-_WIDTH = 256
-"""Columns of sums resampled at once: 20 MB at 10,000 clusters."""
 _FEW_CLUSTERS = 50
 """Below this many scored clusters a metric is resampled on its own clusters: no resample comes up empty."""
 
@@ -44,8 +41,8 @@ class Aggregate:
     value: the metric's aggregate (`Metric.combine`: the mean, unless the metric defines its own);
         NaN where no case is scored.
     median, sd: of the per-case values; sd with n − 1 in the denominator. NaN where undefined.
-    low, high: 95 % percentile bootstrap interval of `value`, over clusters; None where there are fewer
-        than two clusters to resample, or no resampling was asked for.
+    low, high: 95 % studentised bootstrap interval of `value`, over clusters; None where fewer than three
+        clusters are scored, where the value does not vary between them, or no resampling was asked for.
     """
 
     metric: str
@@ -201,9 +198,7 @@ class Tally:
 
 def _cell(case: Case, column: str) -> str | None:
     """A case's value in a column as text; None where it has none."""
-    if column == "reference":
-        return case.reference
-    value = getattr(case, column) if column in FIELDS else case.extra.get(column)
+    value = case.value(column)
     return None if value is None or value == "" else str(value)
 
 
@@ -221,6 +216,11 @@ def summarise(tally: Tally, resamples: int = 1000, seed: int = 1) -> list[Aggreg
     """
     if resamples < 0:
         raise MedassayError(f"resamples must be 0 or more, not {resamples}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _summarise(tally, resamples, seed)
+
+
+def _summarise(tally: Tally, resamples: int, seed: int) -> list[Aggregate]:
     tally._finished()
     intervals = _intervals(tally, resamples, seed) if resamples else {}
     rows = []
@@ -236,8 +236,8 @@ def summarise(tally: Tally, resamples: int = 1000, seed: int = 1) -> list[Aggreg
                     n=len(values),
                     unscored=column.unscored[g],
                     value=value,
-                    median=float(np.median(values)) if len(values) else float("nan"),
-                    sd=float(np.std(values, ddof=1)) if len(values) > 1 else float("nan"),
+                    median=_finite(np.median(values)) if len(values) else float("nan"),
+                    sd=_finite(np.std(values, ddof=1)) if len(values) > 1 else float("nan"),
                     low=low,
                     high=high,
                     higher_is_better=column.metric.higher_is_better,
@@ -248,31 +248,23 @@ def summarise(tally: Tally, resamples: int = 1000, seed: int = 1) -> list[Aggreg
 
 
 def _value(column: _Column, cells: npt.NDArray[np.bool_]) -> float:
-    """The aggregate over the given cells."""
+    """The aggregate over the given cells; NaN where the sums are too large for a number."""
     total = column.sums[cells].sum(axis=0, keepdims=True)
-    return float(column.metric.combine(total[:, :-1], total[:, -1])[0])
+    return _finite(column.metric.combine(total[:, :-1], total[:, -1])[0])
+
+
+def _finite(value: float | np.floating) -> float:
+    return float(value) if np.isfinite(value) else float("nan")
 
 
 def _intervals(tally: Tally, resamples: int, seed: int) -> dict[tuple[str, int], Interval]:
-    """The interval of each metric in each group that has at least two scored clusters."""
+    """The interval of each metric in each group."""
     distinct, number = np.unique(tally._cell_clusters, return_inverse=True)
-    out: dict[tuple[str, int], Interval] = {}
     shared: list[tuple[_Column, int]] = []
+    out: dict[tuple[str, int], Interval] = {}
 
-    def draw_shared() -> None:
-        if not shared:
-            return
-        blocks = []
-        for column, g in shared:
-            mine = tally._cell_groups == g
-            block = np.zeros((len(distinct), column.width + 1))
-            block[number[mine]] = column.sums[mine]
-            blocks.append(block)
-        drawn = bootstrap_sums(np.concatenate(blocks, axis=1), resamples, seed)
-        edges = np.cumsum([block.shape[1] for block in blocks])[:-1]
-        for (column, g), part in zip(shared, np.split(drawn, edges, axis=1)):
-            out[column.metric.name, g] = _percentiles(column.metric, part)
-        shared.clear()
+    def keep(column: _Column, g: int, statistic: Studentised) -> None:
+        out[column.metric.name, g] = statistic.interval(_bounds(column, g))
 
     for g in range(len(tally.groups)):
         mine = tally._cell_groups == g
@@ -280,19 +272,30 @@ def _intervals(tally: Tally, resamples: int, seed: int) -> dict[tuple[str, int],
             scored = column.sums[mine & (column.sums[:, -1] > 0)]
             if len(scored) >= _FEW_CLUSTERS:
                 shared.append((column, g))
-                if sum(c.width + 1 for c, _ in shared) > _WIDTH:
-                    draw_shared()
-            elif len(scored) >= 2:
-                drawn = bootstrap_sums(scored, resamples, seed)
-                out[column.metric.name, g] = _percentiles(column.metric, drawn)
-    draw_shared()
+            elif len(scored):
+                keep(column, g, *bootstrap_t([(scored, _combine(column.metric))], resamples, seed))
+
+    def blocks() -> Iterator[tuple[Floats, Combine]]:
+        for column, g in shared:
+            mine = tally._cell_groups == g
+            block = np.zeros((len(distinct), column.width + 1))
+            block[number[mine]] = column.sums[mine]
+            yield block, _combine(column.metric)
+
+    for (column, g), statistic in zip(shared, bootstrap_t(blocks(), resamples, seed)):
+        keep(column, g, statistic)
     return out
 
 
-def _percentiles(metric: Metric, drawn: Floats) -> Interval:
-    """The middle 95 % of the resampled aggregates; nothing where one of them is undefined."""
-    values = metric.combine(drawn[:, :-1], drawn[:, -1])
-    if not np.isfinite(values).all():
-        return None, None
-    low, high = np.percentile(values, [2.5, 97.5])
-    return float(low), float(high)
+def _combine(metric: Metric) -> Combine:
+    """A metric's aggregate of rows of sums, whose last is the number of cases."""
+    return lambda sums: metric.combine(sums[..., :-1], sums[..., -1])
+
+
+def _bounds(column: _Column, g: int) -> Bounds:
+    """The metric's bounds, as far as its own values keep to them."""
+    values = column.values[g]
+    least, most = column.metric.bounds
+    return None if least is not None and min(values) < least else least, (
+        None if most is not None and max(values) > most else most
+    )

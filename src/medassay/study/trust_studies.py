@@ -18,13 +18,16 @@ from medassay.metrics.policy import DIMENSIONS
 from medassay.study.calibration import auc
 from medassay.study.correlation import bootstrap, spearman
 from medassay.study.material import CONTROL, LOGIC, PARAPHRASE, VISUAL
-from medassay.study.resampling import Estimate, Floats, Ints, Mask, bootstrap_sums, cluster_sums, interval, ratio
+from medassay.study.resampling import Estimate, Floats, Ints, Mask, cluster_sums, interval
+from medassay.study.studentised import FEWEST_CLUSTERS, bootstrap_t, quotient, ratio
 from medassay.study.tables import Cell, Table
 from medassay.study.trust_fit import trust_of
 
 COLUMNS = (*DIMENSIONS, "trust")
 CONTRADICTIONS = "logic.contradictions"
 """The column that counts the contradictions of a report."""
+
+_RANK = "spearman"
 
 PUBLISHED_DROPS = {
     (VISUAL, "grounding"): 40.3,
@@ -165,10 +168,9 @@ def _difference(sides: Sequence[tuple[Floats, Ints]], resamples: int, seed: int)
     means = [float(values.mean()) for values, _ in sides]
     estimate = Estimate(means[0] - means[1])
     summed = [_sums_and_counts(*side) for side in sides]
-    if resamples and min(len(sums) for sums in summed) > 1:
-        drawn = [bootstrap_sums(sums, resamples, seed + i) for i, sums in enumerate(summed)]
-        first, second = (sums[:, 0] / sums[:, 1] for sums in drawn)
-        estimate = Estimate(means[0] - means[1], *interval(first - second))
+    if resamples:
+        drawn = [next(bootstrap_t([(sums, quotient)], resamples, seed + i)) for i, sums in enumerate(summed)]
+        estimate = Estimate(means[0] - means[1], *drawn[0].minus(drawn[1]).interval())
     counts = {"n public": len(sides[0][0]), "n private": len(sides[1][0])}
     return {"public": means[0], "private": means[1], "gap": estimate, **counts}
 
@@ -190,21 +192,22 @@ def ablation(
         if sum(left) > 0 and weights[k] > 0:
             ways[f"without {name}"] = tuple(left)
         ways[f"{name} alone"] = tuple(float(i == k) for i in range(3))
+    count = int(clusters.max()) + 1
+    resampled = bool(resamples) and count >= FEWEST_CLUSTERS
     drawn: dict[str, Floats] = {}
     rows: list[dict[str, Cell]] = []
     base = spearman(trust_of(dimensions, weights), people)
     for way in sorted(ways, key=lambda way: (way != "all three", "alone" in way)):
         values = trust_of(dimensions, ways[way])
         correlation = spearman(values, people)
-        if resamples:
-            count = int(clusters.max()) + 1
-            resampled = bootstrap(values, people, clusters.astype(np.int64), count, resamples, seed, ["spearman"])
-            drawn[way] = resampled["spearman"]
-        low, high = interval(drawn[way]) if resamples else (None, None)
-        record: dict[str, Cell] = {"trust": way, "Spearman": Estimate(correlation, low, high)}
+        estimate = Estimate(correlation)
+        if resampled:
+            drawn |= {way: bootstrap(values, people, clusters.astype(np.int64), count, resamples, seed, [_RANK])[_RANK]}
+            estimate = Estimate(correlation, *interval(drawn[way]))
+        record: dict[str, Cell] = {"trust": way, "Spearman": estimate}
         if way != "all three" and np.isfinite(correlation) and base:
             change = Estimate(100 * (correlation - base) / abs(base))
-            if resamples:
+            if resampled:
                 with np.errstate(invalid="ignore", divide="ignore"):
                     relative = 100 * (drawn[way] - drawn["all three"]) / abs(drawn["all three"])
                 change = Estimate(change.value, *interval(relative))
