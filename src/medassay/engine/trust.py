@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from medassay.cases import Case, Row, Value, read_cases
+from medassay.cases import Case, Row, read_cases
+from medassay.columns import Value
 from medassay.engine.sinks import Sink
 from medassay.errors import InputError
 from medassay.scores import Score
