@@ -6,25 +6,30 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from medassay.cases import Case, make_cases
+from medassay.cases import Case, Row, make_cases
+from medassay.columns import FIELDS
 from medassay.engine.base import CaseFiles, Engine, Source
 from medassay.engine.job import Check, Job, Progress
 from medassay.engine.local import Local, score_cases
+from medassay.engine.run_paths import RunPaths
 from medassay.engine.scores_file import ScoresFile
 from medassay.engine.sinks import DistributionFile, EvidenceFile, RouteCount, Sink
 from medassay.engine.store import Store
 from medassay.errors import InputError
-from medassay.files import check_output
 from medassay.metrics.base import Metric, depends_on_set
 from medassay.metrics.registry import DEFAULT, load_metrics
 from medassay.metrics.registry import load_metric as _load_metric
+from medassay.paths import Given, ReadFolder, hold
+from medassay.records import kind_of
 from medassay.result import Result, Summary
+from medassay.study.summary import check_columns, wanted_columns
 
 if TYPE_CHECKING:
     from medassay.metrics.subject import Prompts, Subject
@@ -147,7 +152,9 @@ class FileRun:
     cases: a case file, a folder of them, or `-`. out, report, evidence, distribution: files to write. by, cluster:
     columns that the summary is grouped and resampled by. store: a lasting store; without one, `keep` puts one beside
     the output until the run is complete, so that an interrupted run continues. settings: further ones for the page.
+    inputs: further files that are read, by what messages call them; no output may be one of them.
     open_source, checks, sinks: what a run of another kind has in place of the case file, and beside the usual ones.
+    rows: its rows as they are before the run, and added: the columns that the run will add to them.
     """
 
     cases: str
@@ -169,13 +176,30 @@ class FileRun:
     engine: Engine = field(default_factory=lambda: Local(0))
     progress: Progress = iter
     settings: Mapping[str, object] = field(default_factory=dict)
+    inputs: Mapping[str, Given | ReadFolder] = field(default_factory=dict)
     open_source: OpenSource | None = None
+    rows: Source | None = None
+    added: Set[str] = frozenset()
     checks: Sequence[Check] = ()
     sinks: Sequence[Sink] = ()
 
     def run(self) -> FileOutcome:
-        """Do it."""
-        self._check_outputs()
+        """Do it. Raises InputError before anything is scored where a path or a column cannot be meant."""
+        if self.store is not None and self.engine.name == "ray":
+            raise InputError(f"--store {self.store}: keeps results of the local engine; leave it out with --engine ray")
+        self.paths.check(self.inputs)
+        self._check_columns()
+        with hold(self.paths.outputs):
+            return self._run()
+
+    @property
+    def paths(self) -> RunPaths:
+        """Where the run reads and writes."""
+        return RunPaths(
+            self.cases, self.format, self.out, self.report, self.evidence, self.distribution, self.store, self.keep
+        )
+
+    def _run(self) -> FileOutcome:
         summary = Summary(self.metrics, self.by or "system", self.cluster, self.resamples, self.seed)
         routes = RouteCount()
         sinks = [summary, routes, *self.sinks, *self._file_sinks(summary)]
@@ -183,6 +207,8 @@ class FileRun:
             store = stack.enter_context(self._open_store())
             path, kind = stack.enter_context(self._rereadable())
             source = (self.open_source or self._case_files)(path, kind, store, stack)
+            if self._wanted and self.paths.streams and (kind or kind_of(path)) != "jsonl":
+                source = partial(self._watched, source)
             outcome = Job(
                 source,
                 self.metrics,
@@ -239,10 +265,7 @@ class FileRun:
     @contextmanager
     def _open_store(self) -> Iterator[Store | None]:
         """The lasting store if one is named, else a file beside the output that goes when the run is whole."""
-        path = self.store
-        target = self.out or self.report
-        if path is None and self.keep and target is not None:
-            path = target.with_name(target.name + ".resume")
+        path = self.store or self.paths.resume
         if path is None and self._over_set:
             # Between seeing the set and scoring it, what has been scored is kept here.
             with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "scores") as store:
@@ -253,18 +276,25 @@ class FileRun:
             with Store(path) as store:
                 yield store
 
-    def _check_outputs(self) -> None:
-        written = [path for path in (self.out, self.report, self.evidence, self.distribution) if path is not None]
-        for path in written:
-            check_output(path, inputs=(self.cases,))
-        targets = [path.resolve() for path in written]
-        twice = next((path for path, target in zip(written, targets) if targets.count(target) > 1), None)
-        if twice is not None:
-            raise InputError(f"{twice}: scores, report and other outputs cannot be one file; name two")
-        if self.store is not None and self.engine.name == "ray":
-            raise InputError(f"--store {self.store}: keeps results of the local engine; leave it out with --engine ray")
-        if self.out is not None and Path(self.cases).is_dir() and Path(self.cases).samefile(self.out.resolve().parent):
-            raise InputError(f"{self.out}: would be read as a case file by the next run; write it to another folder")
+    def _check_columns(self) -> None:
+        """Look for the columns of the summary before anything is scored."""
+        if self._wanted and not self.paths.streams:
+            rows = (self.rows or CaseFiles(self.cases, self.columns, self.format))()
+            check_columns((row.case for row in rows if row.case is not None), self._wanted)
+
+    def _watched(self, source: Source) -> Iterator[Row]:
+        """The rows of a stream, whose first case must have the columns of the summary: its table has no others."""
+        checked = False
+        for row in source():
+            if row.case is not None and not checked:
+                # An empty cell is no reason to stop: a later one may hold something.
+                check_columns([replace(row.case, extra=dict.fromkeys(row.case.extra, "x"))], self._wanted - {*FIELDS})
+                checked = True
+            yield row
+
+    @property
+    def _wanted(self) -> Set[str]:
+        return wanted_columns(self.by, self.cluster) - self.added
 
 
 class TrustRun:
@@ -287,10 +317,17 @@ class TrustRun:
         stained: Path | None = None,
         **options: Any,
     ) -> None:
-        from medassay.engine.trust import ImageWarnings, troubles
+        from medassay.engine.generate import ADDED
+        from medassay.engine.trust import IMAGES, REPORTS, ImageWarnings, TrustSource, beside, troubles
 
         if images is not None and not images.is_dir():
             raise InputError(f"{images}: no such folder; --images names the folder that holds the images")
+        looked_in = images or beside(cases)
+        inputs: dict[str, Given | ReadFolder] = dict(options.pop("inputs", {}))
+        if looked_in is not None:
+            inputs["images"] = ReadFolder(looked_in, IMAGES)
+        if Path(cases).is_dir():
+            inputs["folder of cases"] = ReadFolder(Path(cases), {*IMAGES, *REPORTS})
         self.images, self.mpp, self.subject, self.prompts = images, mpp, subject, prompts
         self.histories, self.stained = histories, stained
         self.generated: tuple[int, int] | None = None
@@ -300,7 +337,16 @@ class TrustRun:
             [*metric.members, metric],
             settings={} if subject is None else {"subject": subject.name},
             batch=None if subject is None else 4 * subject.side_by_side,
+            inputs=inputs,
             open_source=self._open_source,
+            rows=TrustSource(
+                cases,
+                options.get("columns", {}),
+                options.get("format"),
+                images=images,
+                fill=None if subject is None else iter,
+            ),
+            added=frozenset() if subject is None else ADDED,
             checks=(troubles,),
             sinks=(self._warnings,),
             **options,
@@ -313,7 +359,17 @@ class TrustRun:
 
     def run(self) -> FileOutcome:
         """Do it."""
+        from medassay.engine.trust import check_not_among_cases
+
+        if self.subject is not None and self._stained is not None:
+            check_not_among_cases(self._stained, self.files.cases)
         return self.files.run()
+
+    @property
+    def _stained(self) -> Path | None:
+        """The folder of perturbed images; None where there is no output that it could lie beside."""
+        target = self.files.paths.beside
+        return self.stained or (target.with_name(target.name + ".stained") if target is not None else None)
 
     def _open_source(self, path: str, kind: str | None, store: Store | None, stack: ExitStack) -> Source:
         from medassay.engine.generate import Generator, Texts
@@ -324,14 +380,13 @@ class TrustRun:
         if self.subject is None or self.prompts is None:
             return source
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        target = files.out or files.report
         texts = Texts(store.path if store is not None else scratch / "texts")
         generator = Generator(
             self.subject,
             self.prompts,
             texts,
             images=self.images or beside(path),
-            stained=self.stained or (target.with_name(target.name + ".stained") if target is not None else scratch),
+            stained=self._stained or scratch,
             mpp=self.mpp,
             seed=files.seed,
             histories=self.histories,

@@ -18,21 +18,17 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
-from medassay.errors import InputError, nearest
+from medassay.columns import FIELDS, Column, Value, checked_mapping, clean, plan_columns
+from medassay.errors import InputError
 from medassay.records import MAX_CELL, READERS, FirstSeenIndex, kind_of, name_of, read_records
 
-FIELDS = ("id", "candidate", "reference", "source", "image", "system")
 _ATTRIBUTES = frozenset({*FIELDS, "references"})
 ANY_FIELD = "*"
 """Stands for every field of a case, carried columns included."""
-_NUMBERED_REFERENCE = re.compile(r"reference_([2-9]|[1-9][0-9]+)")
+_MOST_HEADERS = 1_000
+"""Different headers remembered: JSON lines may have one in every line."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-"""Control characters and lone surrogates: the former never belong to a report, the latter cannot be written."""
-
 _json = json.JSONEncoder(ensure_ascii=False).encode
-
-Value = str | int | float | bool | None
 
 
 class Columns(dict[str, Value]):
@@ -238,15 +234,10 @@ class _Builder:
 
     def __init__(self, name: str, columns: dict[str, str], *, tabular: bool) -> None:
         self.name = name
-        self.columns = columns
+        self.columns = checked_mapping(columns)
         self.tabular = tabular
-        for ours in columns:
-            if ours not in FIELDS and not _NUMBERED_REFERENCE.fullmatch(ours):
-                raise InputError(
-                    f"--map: '{ours}' is not a field of ours{nearest(ours, FIELDS)}. "
-                    f"Fields: {', '.join(FIELDS)}, reference_2 …; write ours=theirs"
-                )
-        self.plans: dict[tuple[str, ...], list[_Column]] = {}
+        self.plans: dict[tuple[str, ...], list[Column] | str] = {}
+        """For each header that was met, what its columns are to us, or what is wrong with it."""
 
     def row(self, number: int, record: Mapping[str, Any] | str, identity: str, file: str) -> Row:
         """A case from one record; a string is a problem found while reading it."""
@@ -254,54 +245,21 @@ class _Builder:
             return Row(number, None, record, file)
         header = tuple(record)
         if header not in self.plans:
-            problem = self._missing(header)
-            if problem and self.tabular:
-                raise InputError(f"{self.name}: {problem}")
-            if problem:
-                return Row(number, None, problem, file)
-            self.plans[header] = self._plan(header)
+            if len(self.plans) >= _MOST_HEADERS:
+                self.plans.clear()
+            self.plans[header] = plan_columns(header, self.columns)
+        plan = self.plans[header]
+        if isinstance(plan, str) and self.tabular:
+            raise InputError(f"{self.name}: {plan}")
+        if isinstance(plan, str):
+            return Row(number, None, plan, file)
         try:
-            return Row(number, _case(number, record, self.plans[header], identity), None, file)
+            return Row(number, _case(number, record, plan, identity), None, file)
         except _RowProblem as problem:
             return Row(number, None, str(problem), file)
 
-    def _missing(self, header: tuple[str, ...]) -> str | None:
-        for ours, theirs in {"candidate": "candidate", **self.columns}.items():
-            if theirs not in header:
-                listed = ", ".join(header[:12]) + (" …" if len(header) > 12 else "")
-                remedy = "" if ours in self.columns else "; name yours with --map candidate=COLUMN"
-                if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
-                    remedy = "; separated by tabs (use --format tsv) or semicolons (save it with commas)?"
-                return f"no column '{theirs}'{nearest(theirs, header)}{remedy}. Columns found: {listed or 'none'}"
-        return None
 
-    def _plan(self, header: tuple[str, ...]) -> list[_Column]:
-        """What each column of a header is to us."""
-        taken = {theirs: ours for ours, theirs in self.columns.items()}
-        plan = []
-        for column in header:
-            ours = taken.get(column, column if column not in self.columns else "")
-            numbered = _NUMBERED_REFERENCE.fullmatch(ours)
-            if ours == "reference" or numbered:
-                plan.append(_Column(column, rank=int(numbered[1]) if numbered else 1))
-            elif ours in FIELDS:
-                plan.append(_Column(column, field=ours))
-            else:
-                plan.append(_Column(column, carried=clean(column)))
-        return plan
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """A column of a file: a field of ours, a reference of some rank (0: none), or one that is carried."""
-
-    name: str
-    field: str = ""
-    rank: int = 0
-    carried: str = ""
-
-
-def _case(number: int, record: Mapping[str, Any], plan: Sequence[_Column], default: str) -> Case:
+def _case(number: int, record: Mapping[str, Any], plan: Sequence[Column], default: str) -> Case:
     texts: dict[str, str | None] = {}
     references: list[tuple[int, str]] = []
     extra: dict[str, Value] = {}
@@ -342,11 +300,6 @@ def _text(value: Any, column: str) -> str | None:
     if len(value) > MAX_CELL:
         raise _RowProblem(f"column '{column}': {len(value):,} characters; the limit is {MAX_CELL:,}")
     return clean(value)
-
-
-def clean(text: str) -> str:
-    """Control characters become spaces, lone surrogates the replacement character."""
-    return text if text.isprintable() else _UNWANTED.sub(lambda m: " " if m[0] <= "\x7f" else "\ufffd", text)
 
 
 def _texts(value: Any, column: str) -> list[str]:

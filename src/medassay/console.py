@@ -12,15 +12,19 @@ code   meaning
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from medassay.errors import InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from medassay.paths import Given
 
 DONE = 0
 PROBLEMS = 1
@@ -160,23 +164,32 @@ def parse_list(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def check_outputs(source: str | Path, *outputs: Path | None, table: Path | None = None) -> None:
-    """Find out before the run what could not be written after it.
+def check_paths(inputs: Mapping[str, Given], outputs: Mapping[str, Given], *, table: Path | None = None) -> None:
+    """Find out before the run what could not be written after it, and what would overwrite an input.
 
     Args:
-        source: the input, which no output may overwrite.
-        outputs: files of any kind.
-        table: an output that must be .csv or .jsonl.
+        inputs: files that are read, by what messages call them.
+        outputs: files that are written, in the same way.
+        table: the `--out` of a command that writes .csv or .jsonl.
     """
-    from medassay.files import check_output
+    from medassay.files import table_kind
+    from medassay.paths import check_paths
 
-    if table is not None and table.suffix.lower() not in (".csv", ".jsonl"):
-        raise InputError(f"{table}: cannot write '{table.suffix}'; use one of .csv, .jsonl")
-    paths = [path for path in (table, *outputs) if path is not None]
-    for path in paths:
-        check_output(path, inputs=(source,))
-    if len({path.resolve() for path in paths}) < len(paths):
-        raise InputError(f"{paths[0]}: two outputs cannot be one file; name two")
+    if table is not None:
+        table_kind(table)
+    check_paths(inputs, {"--out": table, **outputs})
+
+
+def existing(name: str) -> Path | None:
+    """The file that an option names, where it is one: `--models` takes names and files."""
+    return Path(name) if Path(name).is_file() else None
+
+
+def files_in(text: str) -> list[str]:
+    """The files that a list of metrics names: `z(rouge1,reference=set.json)`, `py:rules:score`."""
+    parts = [part for part in re.split(r"[(),=:\s]+", text) if part]
+    names = [name for part in parts for name in (part, part.replace(".", "/") + ".py")]
+    return [name for name in names if Path(name).is_file()]
 
 
 def need_extra(what: str, extra: str, *modules: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 
 
 class MedassayError(Exception):
@@ -41,6 +42,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("rogue1", ["rouge1", "bleu"])
     "; did you mean 'rouge1'?"
     """
-    lower = {k.lower(): k for k in known}
-    close = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.55)
+    # Of a thousand names: what is compared letter by letter must not grow with a hostile header.
+    lower = {k[:100].lower(): k for k in islice(known, 1000)}
+    close = get_close_matches(name[:100].lower(), list(lower), n=1, cutoff=0.55)
     return f"; did you mean '{lower[close[0]]}'?" if close else ""

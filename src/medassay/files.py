@@ -1,8 +1,8 @@
 """Output files: written beside their target, and moved over it only when they are complete.
 
-A file that is there stays until its successor is whole. A symbolic link is followed; a device, a pipe or a socket is
-written to and never replaced. Two runs never share a temporary file; one that a killed run has left behind is
-removed by the next run that writes the same target.
+A file that is there stays until its successor is whole and on the disk. A symbolic link is followed; a device, a pipe
+or a socket is written to and never replaced. Two runs never share a temporary file; one that a killed run has left
+behind is removed by the next run that writes the same target.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import glob
 import io
 import itertools
 import json
+import math
 import os
 import re
 import shutil
@@ -23,50 +24,70 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from medassay.errors import InputError
 
+TABLES = (".csv", ".jsonl")
+"""Endings of the files that `write_rows` writes."""
 _COUNT = itertools.count()
 _HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"
 _LONGEST = 100
 """Characters of a target's name that its temporary file repeats; a file name has 255 bytes at most."""
+_LINKS = 40
+"""Symbolic links followed from one to the next, as many as Linux follows."""
+_STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/(self|\d+))/fd/(\d+)")
 _TEXTS = ("candidate", "reference", "source")
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?")
 
 
 class OutputFile:
-    """One file on its way: write to `temporary`, then `commit` or `discard`.
+    """A file that is being written: write to `temporary`, then `commit` or `discard`; the end of a `with` discards.
 
+    special: the target is a device, a pipe or a socket, which gets everything at the commit.
     Raises OSError where it cannot be created.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.special = _is_special(path)
+        self.special = is_special(path)
         self.target = path if self.special else path.resolve()
         if self.target.is_dir():
             raise IsADirectoryError(21, "Is a directory", str(path))
         folder = Path(tempfile.gettempdir()) if self.special else self.target.parent
-        name = f".{self.target.name[:_LONGEST]}"
+        name = hidden_name(self.target)
         _remove_abandoned(folder, name)
         self.temporary = folder / f"{name}.{_HOST}-{os.getpid()}-{next(_COUNT)}.partial"
-        self.temporary.open("xb").close()
+        self._mode = _mode_of(self.target)
+        # Whoever may not read the old file may not read the new one while it is being written.
+        mode = 0o600 if self.special else 0o666 if self._mode is None else self._mode | 0o600
+        os.close(os.open(self.temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.discard()
 
     def commit(self) -> None:
-        """Put the file in its place."""
+        """Put the file in its place; on return it is on the disk."""
         if self.special:
-            with self.temporary.open("rb") as written, self.target.open("wb") as device:
+            with self.temporary.open("rb") as written, _open_special(self.target) as device:
                 shutil.copyfileobj(written, device)
             self.discard()
             return
-        with suppress(OSError):  # of the file that is replaced; a new one has what the umask grants
-            self.temporary.chmod(stat.S_IMODE(self.target.stat().st_mode))
+        _sync(self.temporary, os.O_RDWR)
+        if self._mode is not None:
+            with suppress(OSError):
+                self.temporary.chmod(self._mode)
         self.temporary.replace(self.target)
+        with suppress(OSError):  # not every file system lets a folder be opened
+            _sync(self.target.parent, os.O_RDONLY)
 
     def discard(self) -> None:
-        """Leave the target as it was."""
+        """Leave the target as it is, and remove what is left of the temporary file."""
         self.temporary.unlink(missing_ok=True)
 
 
@@ -77,14 +98,10 @@ def open_output(path: Path, *, errors: str = "strict", newline: str = "\n") -> I
     Raises InputError where it cannot be written.
     """
     try:
-        file = OutputFile(path)
-        try:
+        with OutputFile(path) as file:
             with file.temporary.open("w", encoding="utf-8", errors=errors, newline=newline) as stream:
                 yield stream
             file.commit()
-        except BaseException:
-            file.discard()
-            raise
     except OSError as error:
         raise unwritable(path, error) from error
 
@@ -95,6 +112,16 @@ def write_text(path: Path, text: str, *, errors: str = "strict") -> None:
         stream.write(text)
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a whole binary file, or leave what is there. Raises InputError where it cannot be written."""
+    try:
+        with OutputFile(path) as file:
+            file.temporary.write_bytes(content)
+            file.commit()
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
 def unwritable(path: Path, error: OSError) -> InputError:
     """What to tell the user of a file that cannot be written."""
     return InputError(
@@ -103,19 +130,65 @@ def unwritable(path: Path, error: OSError) -> InputError:
     )
 
 
-def check_output(path: Path, *, inputs: tuple[str | Path, ...] = ()) -> None:
-    """Find out before a run what could not be written after it; an input is never an output."""
-    folder = path.resolve().parent
-    if not _is_special(path):
-        if not folder.is_dir():
-            raise InputError(f"{path}: the folder {folder} does not exist; create it first")
-        if not os.access(folder, os.W_OK):
-            raise InputError(f"{path}: the folder {folder} cannot be written to; choose another")
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder; name a file in it")
-    for source in map(Path, inputs):
-        if path.exists() and source.exists() and path.samefile(source):
-            raise InputError(f"{path}: is the input itself; write to another file")
+def is_special(path: Path) -> bool:
+    """Whether a path, links followed, is written to and must not be replaced: a device, a pipe, a socket, a stream."""
+    path = _followed(path)
+    return _is_stream(path) or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def _followed(path: Path) -> Path:
+    """Where symbolic links lead; links inside /dev and /proc stand for streams, and are not followed."""
+    path = path.absolute()
+    for _ in range(_LINKS):
+        if _is_stream(path):
+            break
+        path = path.parent.resolve() / path.name
+        if _is_stream(path) or not path.is_symlink():
+            break
+        path = path.parent / path.readlink()
+    return path
+
+
+def _is_stream(path: Path) -> bool:
+    """What /dev and /proc hold may look like a plain file: /dev/stdout does where it is redirected to one."""
+    return path.parts[1:2] == ("proc",) or (path.parts[1:2] == ("dev",) and path.parts[2:3] != ("shm",))
+
+
+def hidden_name(target: Path) -> str:
+    """How the names begin of what is kept beside a target while it is written; short enough to be added to."""
+    name = target.name
+    if len(name.encode("utf-8", "surrogateescape")) > _LONGEST:
+        name = f"{name[: _LONGEST // 4]}~{zlib.crc32(os.fsencode(name)):08x}"
+    return f".{name}"
+
+
+def _open_special(path: Path) -> IO[bytes]:
+    """A device or pipe for writing. A stream of this process is taken as it stands, not opened anew at its start."""
+    path = _followed(path)
+    named = _DESCRIPTOR.fullmatch(str(path))
+    number = int(named[2]) if named and named[1] in (None, "self", str(os.getpid())) else _STREAMS.get(str(path))
+    if number is None:
+        return os.fdopen(os.open(path, os.O_WRONLY), "wb")  # neither created nor cut
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    return os.fdopen(os.dup(number), "wb")
+
+
+def _mode_of(path: Path) -> int | None:
+    """The permissions of a file that is there; a new one gets what the umask grants."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return None
+
+
+def _sync(path: Path, access: int) -> None:
+    """Wait until a file, or the entries of a folder, are on the disk."""
+    descriptor = os.open(path, access)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def guard(cell: str) -> str:
@@ -138,17 +211,44 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     return stream.getvalue()
 
 
+def json_text(value: Any, indent: int | None = None) -> str:
+    """JSON that any program reads: a number that is not finite is null.
+
+    >>> json_text({"recall": float("nan"), "n": [1, float("inf")]})
+    '{"recall": null, "n": [1, null]}'
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=False, indent=indent, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def jsonl_text(rows: Iterable[Mapping[str, Any]]) -> str:
     """Records as JSON lines."""
-    return "".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
+    return "".join(json_text(dict(row)) + "\n" for row in rows)
+
+
+def table_kind(path: Path, formats: Sequence[str] = TABLES) -> str:
+    """The ending that says how a table is written; `.csv` for a device or a pipe whose name says nothing."""
+    suffix = path.suffix.lower()
+    if suffix in formats:
+        return suffix
+    if is_special(path):
+        return ".csv"
+    raise InputError(f"{path}: cannot write '{path.suffix}'; use one of {', '.join(formats)}")
 
 
 def write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Write records to a .csv or .jsonl file, whole or not at all."""
-    suffix = path.suffix.lower()
-    if suffix not in (".csv", ".jsonl"):
-        raise InputError(f"{path}: cannot write '{path.suffix}'; use .csv or .jsonl")
-    write_text(path, csv_text(rows) if suffix == ".csv" else jsonl_text(rows))
+    write_text(path, csv_text(rows) if table_kind(path) == ".csv" else jsonl_text(rows))
 
 
 def _cell(column: str, value: Any) -> str:
@@ -162,13 +262,6 @@ def _cell(column: str, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _is_special(path: Path) -> bool:
-    """Whether the path is something that is written to and must not be replaced: a device, a pipe, a socket."""
-    if path.absolute().parts[1:2] in (("dev",), ("proc",)):
-        return True
-    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _remove_abandoned(folder: Path, name: str) -> None:

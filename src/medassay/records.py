@@ -11,10 +11,13 @@ import hashlib
 import io
 import json
 import re
+import string
 import sys
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +27,14 @@ Records = Iterator[tuple[int, Mapping[str, Any] | str]]
 
 MAX_CELL = 4_000_000
 """Characters in one text. A longer cell is a broken quote or a wrong file far more often than a report."""
+MAX_ROW = 8 * MAX_CELL
+"""Characters in one row that goes over several lines."""
+_FEW_LINES = 8
+"""A row of no more lines is not taken for one that has swallowed others."""
+_AGAIN = 8
+"""Characters read again for each character of a file, at most."""
+BLANKS = string.whitespace + "\x85\xa0\u2000\u2001\u2002\u2003\u2009\u200a\u202f\u3000\u200b\u200c\u200d\u2060\ufeff"
+"""What may stand around a column's name unseen: spaces of any kind, byte order marks."""
 
 
 def read_records(path: str | Path, *, format: str | None = None) -> Records:
@@ -72,46 +83,187 @@ _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 def _csv_records(path: str | Path, name: str, kind: str) -> Records:
     csv.field_size_limit(2 * MAX_CELL)
     with _open_text(path, name) as stream:
-        # A NUL is never part of a report; dropping it here keeps the csv module and every column safe.
-        lines = (line.replace("\0", " ") for line in stream)
-        reader = csv.reader(lines, delimiter="\t" if kind == "tsv" else ",")
-        header: list[str] | None = None
-        number = 0
+        yield from _CsvRows(stream, name, "\t" if kind == "tsv" else ",").records()
+
+
+class _OpenQuote(Exception):
+    """A row that does not end: the file, or the length of a row, does first."""
+
+
+class _Lines:
+    """The lines of a file as `csv.reader` takes them; those of the row under way are kept.
+
+    The reader asks for a line at the start of a row, and inside a row only where a quote is open. So it is known when
+    a file ends inside quotes, and lines that a quote has swallowed can be read again as rows of their own.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream = stream
+        self.row: list[str] = []
+        """The lines of the row under way; to be emptied before the next is asked for."""
+        self.waiting: deque[str] = deque()
+        self.fresh = self.again = self.length = 0
+        """Characters read from the file, characters read again, and characters of the row under way."""
+
+    def __iter__(self) -> Iterator[str]:
+        stream, row, waiting = self.stream, self.row, self.waiting
         while True:
-            number += 1
+            while waiting:
+                self.length = self.length + len(waiting[0]) if row else len(waiting[0])
+                row.append(waiting.popleft())
+                yield row[-1]
+            for line in stream:
+                if "\0" in line:  # never part of a report; dropping it keeps the csv module and every column safe
+                    line = line.replace("\0", " ")
+                self.fresh += len(line)
+                self.length = self.length + len(line) if row else len(line)
+                row.append(line)
+                if self.length > MAX_ROW and len(row) > 1:
+                    raise _OpenQuote
+                yield line
+                if waiting:
+                    break
+            else:
+                if row:
+                    raise _OpenQuote
+                return
+
+    def read_again(self, lines: Sequence[str]) -> bool:
+        """Give the lines out again, unless that has been done so often that reading would not end in linear time."""
+        self.again += sum(map(len, lines))
+        if self.again > _AGAIN * self.fresh:
+            return False
+        self.waiting.extendleft(reversed(lines))
+        return True
+
+
+class _CsvRows:
+    """The rows of a CSV file. A quote that is left open costs its own row, not those that it swallows."""
+
+    def __init__(self, stream: IO[str], name: str, delimiter: str) -> None:
+        self.name, self.delimiter = name, delimiter
+        self.lines = _Lines(stream)
+        self.reader = csv.reader(self.lines, delimiter=delimiter)
+        self.header: list[str] = []
+        self.tallest = 1
+        """Lines of the longest row so far."""
+        self.plain_rows = self.plain_length = 0
+        """Rows of one line so far, and their characters."""
+
+    def records(self) -> Records:
+        """Row number with its cells by column, or with what is wrong with that row."""
+        for number in count(1):
+            self.lines.row.clear()
+            problem = None
+            cells: list[str] = []
             try:
-                cells = next(reader)
+                cells = next(self.reader)
             except StopIteration:
                 return
+            except _OpenQuote:
+                problem = self._open_quote()
+                self.reader = csv.reader(self.lines, delimiter=self.delimiter)
             except csv.Error as error:
-                yield number, f"cannot be parsed ({error}); is a quote left open?"
+                problem = f"cannot be parsed ({error}); is a quote left open?"
+            if len(self.lines.row) > 1 and problem is None and self.header and self._misquoted(cells):
+                problem = self._open_quote()
+            if problem is not None and not self.header:
+                raise InputError(f"{self.name}, row {number}: the header {problem}")
+            if problem is not None:
+                yield number, problem + self._recovered()
+            elif not cells:  # an empty line is no case but counts, so that row numbers are those of a spreadsheet
                 continue
-            # An empty line is no case but counts, so that row numbers are those of a spreadsheet.
-            if not cells:
-                continue
-            if header is None:
-                header = _csv_header(cells, name)
+            elif not self.header:
+                self.header = _csv_header(cells, self.name)
             else:
-                yield number, _csv_record(header, cells)
+                if len(self.lines.row) == 1:
+                    self.plain_rows += 1
+                    self.plain_length += self.lines.length
+                yield number, _csv_record(self.header, cells)
+
+    def _misquoted(self, cells: list[str]) -> bool:
+        """Whether a row of several lines owes them to a quote that was meant to end earlier, or never to begin.
+
+        Either a quote inside it is followed by more text; or the lines that it has swallowed look like rows, and the
+        row has not the cells that it should have, or is far longer than those before it (a program that writes CSV
+        would have doubled the quotes of such a text, if it has any).
+        """
+        lines = self.lines.row
+        try:
+            for _ in csv.reader(lines, delimiter=self.delimiter, strict=True):
+                pass
+        except csv.Error:
+            return True
+        far = len(lines) > max(_FEW_LINES, 4 * self.tallest) and not any('""' in line for line in lines)
+        if (far or len(cells) != len(self.header)) and self._look_like_rows(lines[1:]):
+            return True
+        self.tallest = max(self.tallest, len(lines))
+        return False
+
+    def _look_like_rows(self, lines: Sequence[str]) -> bool:
+        """Whether lines could be rows: nearly all have as many cells as the header, and the length of rows.
+
+        Of a report that ends too late it would be wrong to make cases: a table of values in it has cells, but is short.
+        """
+        like = [len(self._cells(line)) == len(self.header) for line in lines if line.strip()]
+        if len(self.header) < 2 or not like or not like[-1] or sum(like) < 0.8 * len(like):
+            return False
+        usual = self.plain_length / self.plain_rows if self.plain_rows else len(self.lines.row[0])
+        return usual / 3 <= sum(map(len, lines)) / len(like) <= 3 * usual
+
+    def _cells(self, line: str) -> list[str]:
+        try:
+            return next(csv.reader([line], delimiter=self.delimiter), [])
+        except csv.Error:
+            return []
+
+    def _open_quote(self) -> str:
+        column = self.header[min(len(self._cells(self.lines.row[0])), len(self.header)) - 1] if self.header else ""
+        where = f"column '{column}': " if column else ""
+        return f"{where}a quote is opened and not closed; close it, or double each quote inside a text"
+
+    def _recovered(self) -> str:
+        """What becomes of the lines after the first of a row that is left out."""
+        swallowed = self.lines.row[1:]
+        if not swallowed:
+            return ""
+        lines = f"{len(swallowed):,} line{'s' if len(swallowed) > 1 else ''}"
+        if self._look_like_rows(swallowed) and self.lines.read_again(swallowed):
+            return f" (the {lines} it would swallow are read as rows of their own)"
+        return f" (the {lines} up to the next quote are left out with it)"
 
 
 def _csv_header(cells: list[str], name: str) -> list[str]:
-    header = [cell.strip() for cell in cells]
+    header = [cell.strip(BLANKS) for cell in cells]
     if any(_NOT_UTF8.search(cell) for cell in header):
         raise InputError(f"{name}, row 1: the header is not UTF-8 (UTF-16 or Latin-1?); save the file as UTF-8")
-    twice = {h for h in header if header.count(h) > 1}
+    twice = [column for column, times in Counter(header).items() if times > 1]
     if twice:
-        raise InputError(f"{name}, row 1: column '{sorted(twice)[0]}' stands twice in the header; rename one")
+        raise InputError(f"{name}, row 1: column '{min(twice)}' stands twice in the header; rename one")
     return header
 
 
 def _csv_record(header: list[str], cells: list[str]) -> Mapping[str, Any] | str:
     if len(cells) != len(header):
         return f"{len(cells)} cells where the header has {len(header)} columns; is a comma or quote unescaped?"
+    if cells[-1] == header[-1] and [cell.strip(BLANKS) for cell in cells] == header:
+        return "repeats the header; were several files joined?"
     for column, cell in zip(header, cells):
         if not cell.isascii() and _NOT_UTF8.search(cell):
             return f"column '{column}': not UTF-8 (Latin-1?); save the file as UTF-8"
     return dict(zip(header, cells))
+
+
+class _Twice(ValueError):
+    """A key that an object has twice: which of its values is meant cannot be known."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        key = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        raise _Twice(f"column '{key}': stands twice in the object; remove one")
+    return record
 
 
 def _jsonl_records(path: str | Path, name: str, kind: str) -> Records:
@@ -123,7 +275,10 @@ def _jsonl_records(path: str | Path, name: str, kind: str) -> Records:
                 yield number, "not UTF-8 (Latin-1?); save the file as UTF-8"
                 continue
             try:
-                record = json.loads(line)
+                record = json.loads(line.lstrip("\ufeff") if number == 1 else line, object_pairs_hook=_object)
+            except _Twice as error:
+                yield number, str(error)
+                continue
             except (ValueError, RecursionError) as error:
                 yield number, f"not JSON ({error}); the file needs one object a line"
                 continue
@@ -156,6 +311,9 @@ def _parquet_records(path: str | Path, name: str, kind: str) -> Records:
         _check_parquet(path_or_file)
         batches = read_parquet(path_or_file)
         number = 0
+        twice = [column for column, times in Counter(batches.schema.names).items() if times > 1]
+        if twice:
+            raise InputError(f"{name}: column '{min(twice)}' stands twice; rename one")
         for batch in batches:
             columns = {n: batch.column(n).to_pylist() for n in batch.schema.names}
             for values in zip(*columns.values()):

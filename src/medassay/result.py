@@ -12,6 +12,7 @@ from medassay.cases import Case
 from medassay.engine.job import Failures
 from medassay.engine.scores_file import Flat, ScoresFile
 from medassay.engine.sinks import Sink, feed
+from medassay.errors import InputError
 from medassay.metrics.base import Metric
 from medassay.scores import Score
 from medassay.study import Aggregate, Tally, summarise
@@ -35,6 +36,8 @@ class Summary(Sink):
         resamples: int = 1000,
         seed: int = 1,
     ) -> None:
+        if resamples < 0:
+            raise InputError(f"resamples must be 0 or more, not {resamples}")
         self.tally = Tally(metrics, by=by, cluster=cluster)
         self.resamples, self.seed = resamples, seed
         self.aggregates: list[Aggregate] = []

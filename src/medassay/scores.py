@@ -21,7 +21,8 @@ class Score:
     value: the number; finite, never a stand-in.
     unscored: why the case cannot be scored (no reference, nothing to assess). A property of the text.
     failed: how the metric broke on it (`ValueError: …`, an endpoint that is down). Never kept in a store.
-    parts: named components (`precision`, `recall`, …); they become columns `<metric>.<part>`.
+    parts: named components (`precision`, `recall`, …); they become columns `<metric>.<part>`. One that is not finite
+        is left out, and its cell is empty.
     evidence: what the number rests on, as plain JSON data; drawn by the report page.
     statistics: what aggregates are built from (see `Metric.combine`); the value itself by default.
     labels: words that go with the verdict, by column name (`route`: `deploy`); an unscored case may have them.
@@ -45,6 +46,8 @@ class Score:
                 object.__setattr__(self, "value", float(self.value))
             if not self.statistics:
                 object.__setattr__(self, "statistics", (self.value,))
+        if not all(map(math.isfinite, self.parts.values())):
+            object.__setattr__(self, "parts", {k: part for k, part in self.parts.items() if math.isfinite(part)})
 
     @classmethod
     def none(cls, reason: str, labels: Mapping[str, str] | None = None) -> Score:

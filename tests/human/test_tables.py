@@ -83,7 +83,7 @@ def test_one_row_a_text_is_a_case_file_that_carries_the_scores(ratings, tmp_path
     assert [(case.id, case.system) for case in rows] == [("c1", "a"), ("c1", "b"), ("c2", "a"), ("c2", "b")]
     assert float(rows[1].extra["precision"]) == pytest.approx(1 / 3)
     assert float(rows[0].extra["G"]) == 6  # the mean of 4 and 8
-    assert (rows[0].extra["group"], rows[0].extra["case.recall"]) == ("x", "9")
+    assert (rows[0].extra["group"], rows[0].extra["file.recall"]) == ("x", "9")
     assert rows[0].extra["annotators"] == "2"
 
 

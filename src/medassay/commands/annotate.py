@@ -43,6 +43,15 @@ def _store(path: Path) -> tuple[Study, Store]:
     return study, Store(study)
 
 
+def _files_of(path: Path) -> list[Path]:
+    """The files that a study is made of: the study file, the cases, the database and the key; or a table of counts."""
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        return [path]
+    study = _study(path)
+    stored = [] if "://" in study.database else [path.parent / study.database]
+    return [path, study.cases, study.key_path, *stored]
+
+
 def _need_extra() -> None:
     console.need_extra("annotation", "serve", "sqlalchemy", "fastapi", "jinja2", "yaml", "itsdangerous", "uvicorn")
 
@@ -68,6 +77,8 @@ def new_command(
 
     if study.exists():
         raise InputError(f"{study}: is there already; edit it, or choose another name")
+    stored = [] if "://" in (database or "") else [study.parent / (database or study.with_suffix(".db").name)]
+    console.check_paths({"--cases": cases}, {"study": study, "database": stored, "key": study.with_suffix(".key")})
     text = new_study_text(
         name=study.stem,
         protocol=protocol,
@@ -182,6 +193,7 @@ def agreement_command(
 
     from medassay.human import show
 
+    console.check_paths({"study": _files_of(study)}, {"--report": report}, table=out)
     ratings, units = _ratings(study, protocol)
     if not ratings.rows:
         raise InputError(f"{study}: no task is finished yet")
@@ -234,6 +246,7 @@ def export_command(
     from medassay.human.export import per_annotator, per_text
     from medassay.human.ratings import from_store
 
+    console.check_paths({"study": _files_of(study)}, {}, table=out)
     _, store = _store(study)
     if what == "events":
         rows = [{**event, "payload": json.dumps(event["payload"])} for event in store.history()]
@@ -263,8 +276,11 @@ def check_command(study: StudyFile) -> None:
 @annotate_app.command("label-studio-write")
 def label_studio_write(study: StudyFile, folder: Annotated[Path, typer.Argument(help="Folder to write to.")]) -> None:
     """Write a Label Studio labelling configuration and tasks for the study's protocol."""
-    from medassay.human.label_studio import write
+    from medassay.human.label_studio import WRITTEN, write
+    from medassay.paths import check_paths
 
+    outputs = {"folder": [folder / name for name in WRITTEN]}
+    check_paths({"study": _files_of(study)}, outputs, folders={"folder": folder})
     config, tasks = write(_study(study), folder)
     print(f"labelling interface: {config}\ntasks to import: {tasks}")
 
@@ -280,6 +296,7 @@ def label_studio_read(
     from medassay.human.export import per_annotator
     from medassay.human.label_studio import read
 
+    console.check_paths({"study": _files_of(study), "export": export}, {}, table=out)
     ratings = read(_study(study), export)
     write_rows(per_annotator(ratings), out)
     print(f"{len(ratings.rows)} ratings written to {out}")
@@ -291,13 +308,16 @@ def inception_write(
     folder: Annotated[Path, typer.Argument(help="Folder to write to.")],
 ) -> None:
     """Write documents with their entities for INCEpTION (UIMA CAS XMI)."""
-    from medassay.human.inception import write
+    from medassay.human.inception import file_names, write
+    from medassay.paths import check_paths
 
     try:
         lines = extracted.read_text(encoding="utf-8").splitlines()
         records = [json.loads(line) for line in lines if line.strip()]
     except (OSError, ValueError) as error:
         raise InputError(f"{extracted}: not JSON lines ({error})") from error
+    outputs = {"folder": [folder / name for name in file_names(records)]}
+    check_paths({"extract": extracted}, outputs, folders={"folder": folder})
     print(f"{write(records, folder)} documents written to {folder}")
 
 
@@ -310,8 +330,9 @@ def inception_read(
     from medassay.files import write_rows
     from medassay.human.inception import read
 
-    records = read(export)
     if out.suffix.lower() != ".jsonl":
         raise InputError(f"{out}: annotated text is written as .jsonl")
+    console.check_paths({"export": None if export.is_dir() else export}, {}, table=out)
+    records = read(export)
     write_rows(records, out)
     print(f"{len(records)} documents written to {out}")

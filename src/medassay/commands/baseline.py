@@ -27,9 +27,11 @@ def lead3_command(
 ) -> None:
     """The first three sentences of the source, as a system named lead3."""
     from medassay.cases import read_cases
+    from medassay.columns import Value, carried_columns
     from medassay.files import write_rows
     from medassay.human.baseline import lead_rows, read_sources
 
+    console.check_paths({"cases": cases}, {}, table=out)
     columns = console.parse_mapping(map_)
     system = f"lead{sentences}"
     rows = list(lead_rows(read_sources(cases, columns), cases, sentences, system))
@@ -38,7 +40,8 @@ def lead3_command(
         for row in read_cases(cases, columns):
             if row.case is not None:
                 case = row.case
-                own = {"id": case.id, "system": case.system or "", "candidate": case.candidate}
-                others.append({**own, "reference": case.reference or "", "source": case.source or "", **case.extra})
+                own: dict[str, Value] = {"id": case.id, "system": case.system or "", "candidate": case.candidate}
+                own |= {"reference": case.reference or "", "source": case.source or ""}
+                others.append(own | carried_columns(case.extra, own))
     write_rows([*others, *rows], out)
     print(f"{len(rows)} baseline texts written to {out}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,15 +46,29 @@ def write_trust_example(folder: Path) -> Path:
 
     from medassay.examples import TRUST_FILE, TRUST_PICTURES, example
     from medassay.examples.tissue import draw_tissue
+    from medassay.files import write_bytes
 
+    _check_folder(folder, [TRUST_FILE], TRUST_PICTURES)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, (kind, seed) in TRUST_PICTURES.items():
-            Image.fromarray(draw_tissue(kind, seed=seed)).save(folder / name)
-        shutil.copyfile(example(TRUST_FILE), folder / TRUST_FILE)
+            stream = io.BytesIO()
+            Image.fromarray(draw_tissue(kind, seed=seed)).save(stream, Path(name).suffix[1:].upper())
+            write_bytes(folder / name, stream.getvalue())
+        write_bytes(folder / TRUST_FILE, example(TRUST_FILE).read_bytes())
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); choose another --out") from error
     return folder / TRUST_FILE
+
+
+def _check_folder(folder: Path, examples: Iterable[str], others: Iterable[str]) -> None:
+    """Raise where the demonstration cannot be written, or would be written over the bundled files."""
+    from medassay.examples import example
+    from medassay.paths import check_paths
+
+    names = [*examples]
+    outputs = {"--out": [folder / name for name in (*names, *others)]}
+    check_paths({"bundled example": [example(name) for name in names]}, outputs, folders={"--out": folder})
 
 
 def run_demo(out: Path) -> None:
@@ -66,13 +80,15 @@ def run_demo(out: Path) -> None:
 
     from medassay.engine.score_table import read_scores
     from medassay.examples import ALL_FILES, FILES, example, load
+    from medassay.files import write_bytes
     from medassay.report import print_comparison
     from medassay.study import compare
 
+    _check_folder(out, ALL_FILES, ("scores.csv", "report.html"))
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name in ALL_FILES:
-            shutil.copyfile(example(name), out / name)
+            write_bytes(out / name, example(name).read_bytes())
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from error
     terminal = Console(highlight=False)

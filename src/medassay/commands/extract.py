@@ -21,6 +21,7 @@ from medassay.errors import InputError
 
 if TYPE_CHECKING:
     from medassay.cases import Case, Row
+    from medassay.paths import Given
     from medassay.report import ExtractPage
 
 _AT_ONCE = 64
@@ -67,10 +68,23 @@ class Extraction:
 
     def run(self) -> Sequence[str]:
         """Read every row; gives the problems of rows that could not be read (the others are written)."""
+        from medassay.cases import case_files
+        from medassay.files import is_special
+        from medassay.paths import hold
+
+        inputs = {"cases": case_files(self.cases, self.format), "--models": console.existing(self.models)}
+        outputs: dict[str, Given] = {"--out": self.out, "--html": self.page}
+        console.check_paths(inputs, outputs)  # before models are loaded, and again with what depends on them
+        if self.out is not None and not is_special(self.out):
+            console.check_paths(inputs, outputs | {"unfinished extract": self._unfinished(self.out)})
+        with hold([self.out, self.page]):
+            self._run()
+        return self.problems
+
+    def _run(self) -> None:
         from medassay.files import write_text
         from medassay.report import ExtractPage
 
-        console.check_outputs(self.cases, self.out, self.page)
         page = ExtractPage() if self.page is not None else None
         if self.out is None:
             self._write(self._records(iter(())), sys.stdout if page is None else None, page)
@@ -78,7 +92,6 @@ class Extraction:
             self._write_file(self.out, page)
         if page is not None and self.page is not None:
             write_text(self.page, page.html(), errors="replace")
-        return self.problems
 
     def _write_file(self, out: Path, page: ExtractPage | None) -> None:
         """Write the file, which appears under its name only when it is complete.
@@ -86,23 +99,22 @@ class Extraction:
         Records are collected in a file beside it that an interrupted run leaves behind: what is in it that still
         fits is not read again.
         """
-        from medassay.files import OutputFile, open_output, unwritable
+        from medassay.files import OutputFile, is_special, open_output, unwritable
 
-        if out.exists() and not out.is_file():  # a device or a pipe: nothing can be kept beside it
+        if is_special(out):  # nothing can be kept beside it
             with open_output(out) as stream:
                 self._write(self._records(iter(())), stream, page)
             return
-        partial = out.with_name(f"{out.name}.{self._mark()}.partial")
-        kept = partial.with_name(partial.name + ".kept")
+        partial, kept = self._unfinished(out)
         # A run stopped while it still took over leaves less than it found: the longer file counts.
         if partial.exists() and (not kept.exists() or partial.stat().st_size > kept.stat().st_size):
             partial.replace(kept)
         try:
             with partial.open("w", encoding="utf-8", newline="\n") as stream:
                 self._write(self._records(_kept(kept)), stream, page)
-            target = OutputFile(out)
-            partial.replace(target.temporary)
-            target.commit()
+            with OutputFile(out) as target:
+                partial.replace(target.temporary)
+                target.commit()
         except OSError as error:
             raise unwritable(out, error) from error
         finally:
@@ -111,10 +123,12 @@ class Extraction:
         kept.unlink(missing_ok=True)
 
     def _write(self, records: Iterator[dict[str, Any]], stream: IO[str] | None, page: ExtractPage | None) -> None:
+        from medassay.files import json_text
+
         for record in console.progress(records, "reading", "reports"):
             self.count += 1
             if stream is not None:
-                stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+                stream.write(json_text(record) + "\n")
             if page is not None:
                 page.add(record)
         if self.count == 0:
@@ -164,6 +178,11 @@ class Extraction:
         if self.strict:
             raise InputError(f"{self.cases}, {self.problems[-1]}")
         return None
+
+    def _unfinished(self, out: Path) -> tuple[Path, Path]:
+        """The records of the run under way, and those that a former run has left."""
+        partial = out.with_name(f"{out.name}.{self._mark()}.partial")
+        return partial, partial.with_name(partial.name + ".kept")
 
     def _mark(self) -> str:
         """Tells runs apart whose records cannot be shared: other models, another version."""

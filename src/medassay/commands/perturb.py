@@ -8,7 +8,6 @@ hashes). Same input and seed, same bytes.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     from medassay.slides.perturb import StainedCopy
 
 COLUMNS = ("id", "system", "image", "image_stain", "candidate", "candidate_stain", "candidate_attack", "attack_history")
+
+WRITTEN = ("cases.csv", "prompts.jsonl", "manifest.json")
+"""Files in the folder, beside the images."""
 
 Record = dict[str, Any]
 
@@ -75,23 +77,46 @@ class PerturbRun:
 
     def run(self) -> int:
         """Write it all; returns how many cases could be perturbed."""
-        from medassay.files import write_rows, write_text
         from medassay.metrics.subject import read_prompts
+        from medassay.paths import hold
 
         prompts = read_prompts(self.prompts)
+        self._check_paths()
         try:
             self.out.mkdir(parents=True, exist_ok=True)
-            pairs = list(self._perturbed(prompts))
+            with hold([self.out / WRITTEN[0]]):
+                return self._write(prompts)
         except OSError as error:
             raise InputError(f"{self.out}: cannot be written ({error.strerror}); choose another --out") from error
+
+    def _write(self, prompts: Prompts) -> int:
+        from medassay.files import json_text, write_rows, write_text
+
+        pairs = list(self._perturbed(prompts))
         if not pairs:
             raise InputError(f"{self.cases}: no usable row. First problem: {self.problems[0]}")
         records = [record for record, _ in pairs]
-        write_rows(records, self.out / "cases.csv")
-        write_rows([asked for _, asked in pairs], self.out / "prompts.jsonl")
-        text = json.dumps(self._manifest(records, prompts), ensure_ascii=False, indent=1) + "\n"
-        write_text(self.out / "manifest.json", text)
+        cases, asked, manifest = (self.out / name for name in WRITTEN)
+        write_rows(records, cases)
+        write_rows([prompt for _, prompt in pairs], asked)
+        write_text(manifest, json_text(self._manifest(records, prompts), indent=1) + "\n")
         return len(records)
+
+    def _check_paths(self) -> None:
+        from medassay.cases import case_files
+        from medassay.engine.trust import IMAGES, REPORTS, check_not_among_cases, holds_images
+        from medassay.paths import ReadFolder, check_paths
+
+        inputs: dict[str, Any] = {"--prompts": console.existing(self.prompts)}
+        inputs["--histories"] = console.existing(self.histories)
+        if holds_images(self.cases):
+            inputs["cases"] = ReadFolder(Path(self.cases), {*IMAGES, *REPORTS})
+            check_not_among_cases(self.out, self.cases)
+        else:
+            inputs["cases"] = case_files(self.cases, self.format)
+        if self._folder is not None:
+            inputs["images"] = ReadFolder(self._folder, IMAGES)
+        check_paths(inputs, {"--out": [self.out / name for name in WRITTEN]}, folders={"--out": self.out})
 
     def _perturbed(self, prompts: Prompts) -> Iterator[tuple[Record, Record]]:
         """The row and the prompts of every case whose image can be opened."""
@@ -162,11 +187,13 @@ class PerturbRun:
 
     def _record(self, case: Case, copy: StainedCopy, history: str) -> Record:
         """The case as a row of the new case file."""
+        from medassay.columns import carried_columns
+
         own = dict.fromkeys(COLUMNS, "") | self._images(case, copy) | {"id": case.id, "system": case.system}
         own |= {"candidate": case.candidate, "attack_history": history}
         own |= {"candidate_stain_error": copy.problem} if copy.problem else {}
         own |= {"reference": case.reference} if case.references else {}
-        return own | {name: value for name, value in case.extra.items() if name not in COLUMNS}
+        return own | carried_columns(case.extra, own)
 
     def _prompts(self, case: Case, copy: StainedCopy, prompts: Prompts, history: str) -> Record:
         texts = {"system_prompt": prompts.system, "prompt": prompts.plain, "prompt_attack": prompts.attacked(history)}

@@ -60,6 +60,7 @@ def score(
         store=store,
         keep=not no_store,
         distribution=save_distribution,
+        inputs={"--metrics": console.files_in(metrics), "--models": console.existing(models)},
         engine=load_engine(engine, workers=workers, address=address),
         progress=console.scoring_progress,
     )

@@ -43,7 +43,7 @@ def stress(
     from medassay.report import print_stress, stress_sections, write_study
     from medassay.study import make_material, originals_of, sample, sensitivity_cards
 
-    console.check_outputs(cases, report, table=out)
+    console.check_paths({"cases": cases, "--metrics": console.files_in(metrics)}, {"--report": report}, table=out)
     loaded = load_metrics(metrics or ",".join(DEFAULT), models=models)
     records = list(read_records(cases, format=format))
     originals, problems = originals_of(str(cases), records, console.parse_mapping(map_), by)

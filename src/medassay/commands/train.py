@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,9 @@ import typer
 
 from medassay import console
 from medassay.errors import InputError
+
+WRITTEN = ("manifest.json", "training.json", "tokenizer.json", "config.json", "model.safetensors")
+"""Files of a model folder that its base or its data may have, too."""
 
 
 def train(
@@ -30,6 +34,7 @@ def train(
     ontologies: Annotated[str, typer.Option(help="kge: OBO files, comma-separated; default: our terminology.")] = "",
 ) -> None:
     """Train a model for one role on your own annotation; a part is held out and measured."""
+    _check_paths(out, {"--data": data, "--base": Path(base) if base else None, "--general": general, "--umls": umls})
     console.need_extra("training", "train", "torch", "transformers", "onnx")
     if preset == "paper" and (epochs is not None or seed != 0):
         raise InputError("--preset paper repeats published settings: leave out --epochs and --seed")
@@ -46,3 +51,11 @@ def train(
     for name, value in figures.items():
         print(f"{name:<24}{value:.4f}")
     console.say(f"figures above are of the held-out part; model written to {out}")
+
+
+def _check_paths(out: Path, inputs: Mapping[str, Path | None]) -> None:
+    """Raise where the model would be written over what it is trained from."""
+    from medassay.paths import ReadFolder, check_paths
+
+    read = {label: ReadFolder(path) if path and path.is_dir() else path for label, path in inputs.items()}
+    check_paths(read, {"--out": [out / name for name in WRITTEN]}, folders={"--out": out})

@@ -72,6 +72,8 @@ def trust(
         keep=not no_store,
         images=images,
         evidence=evidence,
+        inputs={"--policy": policy, "--models": console.existing(models), "--prompts": console.existing(prompts)}
+        | {"--histories": console.existing(histories)},
         mpp=mpp,
         subject=subject,
         prompts=read_prompts(prompts),

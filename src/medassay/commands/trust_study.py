@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,7 +52,7 @@ def calibrate(
     from medassay.report import fit_sections, print_fit, write_study
     from medassay.study import Labelled, fit
 
-    console.check_outputs(scores[0], report)
+    _check_paths(scores, {"--out": out, "--report": report})
     trust_scores, people = _labelled(scores, human, cluster)
     bad = np.where(np.isfinite(people), (people < good_at).astype(float), np.nan)
     given = parse_weights(weights) if weights else None
@@ -96,7 +96,7 @@ def sensitivity(
     from medassay.metrics.registry import load_metrics
     from medassay.study import sensitivity as sensitivity_table
 
-    console.check_outputs(cases, report, table=out)
+    console.check_paths({"cases": cases, "--metrics": console.files_in(metrics)}, {"--report": report}, table=out)
     loaded = load_metrics(f"grounding,logic,{metrics}".rstrip(","), models=models, mpp=mpp, seed=seed)
     varied, problems, notes = _vary(cases, images, console.parse_mapping(map_), format, limit, seed)
     scores, failures = score_groups([[case for _, case in report] for report in varied], loaded)
@@ -119,12 +119,14 @@ def _vary(
 
     A file of changed texts brings its variants; the reports of a case file are changed by rule.
     """
+    from medassay.columns import find_column
     from medassay.records import read_records
     from medassay.study import brings_changes, originals_of, vary_cases, vary_originals
 
     records = list(read_records(path, format=format)) if path.is_file() else []
     first = next((record for _, record in records if not isinstance(record, str)), {})
-    if not records or (columns.get("candidate", "candidate") in first and not brings_changes(records)):
+    is_case_file = find_column(columns.get("candidate", "candidate"), first) is not None
+    if not records or (is_case_file and not brings_changes(records)):
         cases, problems = _read(path, images, columns, format, limit)
         varied, missed = vary_cases(cases, seed)
         return varied, problems, [f"Not made: {count:,} times {reason}." for reason, count in sorted(missed.items())]
@@ -154,7 +156,7 @@ def repeat(
     from medassay.models import unload
     from medassay.study import repeat_runs
 
-    console.check_outputs(cases, report, table=out)
+    console.check_paths({"cases": cases}, {"--report": report}, table=out)
     if runs < 2:
         raise InputError(f"--runs {runs}: one run shows no variance; ask for two or more")
     chosen, problems = _read(cases, images, console.parse_mapping(map_), format, limit)
@@ -209,7 +211,7 @@ def ablation(
     from medassay.metrics.policy import DIMENSIONS, parse_weights
     from medassay.study import ablation as ablation_table
 
-    console.check_outputs(scores[0], report, table=out)
+    _check_paths(scores, {"--report": report}, out)
     trust_scores, people = _labelled(scores, human, cluster)
     given = parse_weights(weights)
     table = ablation_table(trust_scores, people, [given[name] for name in DIMENSIONS], resamples=resamples, seed=seed)
@@ -231,7 +233,7 @@ def benchmark(
     """Model × data set at patch and slide level: each dimension and trust, with intervals."""
     from medassay.study import benchmark as benchmark_table
 
-    console.check_outputs(scores[0], report, table=out)
+    _check_paths(scores, {"--report": report}, out)
     trust_scores = _gathered(scores, by, dataset, level, cluster)
     _write(benchmark_table(trust_scores, resamples=resamples, seed=seed), out, report, f"{len(trust_scores):,} rows")
 
@@ -252,7 +254,7 @@ def gap(
     """Public minus private: how much of a model's trust stays at home?"""
     from medassay.study import gap as gap_table
 
-    console.check_outputs(scores[0], report, table=out)
+    _check_paths(scores, {"--report": report}, out)
     trust_scores = _gathered(scores, by, dataset, "level", cluster)
     _write(
         gap_table(trust_scores, public, private, resamples=resamples, seed=seed),
@@ -260,6 +262,12 @@ def gap(
         report,
         f"{len(trust_scores):,} rows",
     )
+
+
+def _check_paths(scores: Sequence[Path], outputs: Mapping[str, Path | None], table: Path | None = None) -> None:
+    from medassay.engine.scores_file import meta_path
+
+    console.check_paths({"scores": [*scores, *map(meta_path, scores)]}, outputs, table=table)
 
 
 def _gathered(paths: Sequence[Path], by: str, dataset: str, level: str, cluster: str) -> TrustScores:

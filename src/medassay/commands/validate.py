@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from medassay import console
-from medassay.errors import InputError
+from medassay.errors import InputError, UnknownName, nearest
 
 if TYPE_CHECKING:
     from medassay.engine.score_table import ScoreTable
@@ -46,15 +46,22 @@ def validate(
     """Do the metrics agree with people? Correlations, intervals, and which metric agrees better."""
     from rich.console import Console
 
+    from medassay.engine.scores_file import meta_path
     from medassay.files import write_rows
     from medassay.report import print_validation, validation_sections, write_study
     from medassay.study import validate as correlate
 
-    console.check_outputs(scores, report, table=out)
-    table, chosen, problems = _scored(scores, metrics, models, map_, format)
+    console.check_paths(
+        {"scores": [scores, meta_path(scores)], "--metrics": console.files_in(metrics)},
+        {"--report": report},
+        table=out,
+    )
+    humans = console.parse_list(human)
+    carried = {*humans, item or "id", by, cluster} - {"id", "system", "reference", "none"}
+    table, chosen, problems = _scored(scores, metrics, models, map_, format, carried)
     study = correlate(
         table,
-        console.parse_list(human),
+        humans,
         metrics=chosen,
         above=above,
         lower=console.parse_list(lower),
@@ -80,18 +87,22 @@ def validate(
 
 
 def _scored(
-    path: Path, metrics: str, models: str, columns: str, format: str | None
+    path: Path, metrics: str, models: str, columns: str, format: str | None, carried: Collection[str]
 ) -> tuple[ScoreTable, list[str] | None, Sequence[str]]:
-    """The scores, the columns asked for, and problems: from a scores file, or by scoring a case file."""
+    """The scores, the columns asked for, and problems: from a scores file, or by scoring a case file.
+
+    carried: columns that a case file must have, which is found out before it is scored.
+    """
     import tempfile
 
+    from medassay.columns import find_column
     from medassay.engine.score_table import read_scores
     from medassay.metrics.registry import as_part, load_metrics, names, split
-    from medassay.records import read_records
+    from medassay.records import kind_of, read_records
 
     mapping = console.parse_mapping(columns)
     first = next((record for _, record in read_records(path, format=format) if not isinstance(record, str)), {})
-    if mapping.get("candidate", "candidate") not in first:
+    if find_column(mapping.get("candidate", "candidate"), first) is None:
         table = read_scores(path, format=format)
         wanted = []
         for name in split(metrics):
@@ -101,6 +112,9 @@ def _scored(
     from medassay.api import FileRun
     from medassay.metrics.registry import DEFAULT
 
+    missing = [column for column in carried if column not in first]
+    if missing and (format or kind_of(path)) != "jsonl":  # a line may have columns that the first one has not
+        raise UnknownName(f"{path}: no column '{missing[0]}'{nearest(missing[0], first)}")
     loaded = load_metrics(metrics or ",".join(DEFAULT), models=models)
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "scores.jsonl"

@@ -16,11 +16,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from medassay.cases import Case, Row, Value
+from medassay.cases import Case, Row
+from medassay.columns import Value
 from medassay.errors import InputError, MedassayError
 from medassay.metrics.histories import VERSION, choose
 from medassay.metrics.subject import GenerationFailed, Prompts, Subject
 from medassay.slides.ahead import in_order
+
+ADDED = frozenset(
+    {"attack_history", *(f"candidate{end}" for end in ("_stain", "_attack", "_error", "_stain_error", "_attack_error"))}
+)
+"""Columns that a generator may add to the cases."""
 
 
 class Texts:

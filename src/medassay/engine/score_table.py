@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from medassay.columns import CARRIED
+from medassay.engine.scores_file import REASONS, meta_path
 from medassay.errors import InputError, MedassayError, UnknownName, nearest
 from medassay.files import guard
 from medassay.metrics.base import Metric
@@ -28,8 +30,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 UNSCORED = ".unscored"
-_REASONS = (UNSCORED, ".failed")
-"""Columns that say why there is no number."""
 _IDENTITY = frozenset({"id", "system", "reference_key"})
 _MISSING = frozenset({"", "na", "nan", "n/a", "null", "none"})
 """How other programs write 'no number'; each is read as unscored."""
@@ -86,7 +86,7 @@ class ScoreTable:
 
     def _column(self, column: str) -> Floats | Labels:
         if column not in self.columns:
-            shown = [name for name in self.columns if not name.endswith(_REASONS)]
+            shown = [name for name in self.columns if not name.endswith(REASONS)]
             listed = ", ".join(shown[:20]) + (" …" if len(shown) > 20 else "")
             raise UnknownName(f"{self.name}: no column '{column}'{nearest(column, shown)}. Columns found: {listed}")
         return self.columns[column]
@@ -238,7 +238,7 @@ def _unguarded(cell: Any) -> Any:
 
 def _is_score(column: str, record: Mapping[str, Any], declared: Set[str]) -> bool:
     """Whether a column is a metric's value or part, by the meta file or by the columns beside it."""
-    if column.endswith(_REASONS) or column in LABELS:
+    if column.endswith(REASONS) or column in LABELS or column.startswith(CARRIED):
         return False
     if column in declared or column + UNSCORED in record:
         return True
@@ -248,7 +248,10 @@ def _is_score(column: str, record: Mapping[str, Any], declared: Set[str]) -> boo
 
 def _metrics(columns: Mapping[str, Floats | Labels], declared: Set[str]) -> tuple[str, ...]:
     named = tuple(
-        column for column in columns if column not in LABELS and (column in declared or column + UNSCORED in columns)
+        column
+        for column in columns
+        if column in declared or (column + UNSCORED in columns and not column.startswith(CARRIED))
+        if column not in LABELS
     )
     if named:
         return named
@@ -268,7 +271,7 @@ def _numeric(column: Floats | Labels) -> bool:
 
 def _read_meta(path: Path) -> dict[str, Any]:
     """The sidecar of a scores file; empty where there is none."""
-    sidecar = path.with_name(path.name + ".meta.json")
+    sidecar = meta_path(path)
     try:
         text = sidecar.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -17,9 +17,10 @@ from typing import IO, Any
 
 from medassay import __version__
 from medassay.cases import Case
+from medassay.columns import carried_columns
 from medassay.engine.sinks import Sink
 from medassay.errors import InputError
-from medassay.files import OutputFile, guard, unwritable, write_text
+from medassay.files import OutputFile, guard, json_text, table_kind, unwritable
 from medassay.metrics.base import Metric
 from medassay.scores import Score
 
@@ -65,7 +66,7 @@ class Flat:
     def __call__(self, case: Case, scores: Mapping[str, Score]) -> dict[str, Any]:
         """The record: its columns and values, in order."""
         names = ["id"] if case.system is None else ["id", "system"]
-        names += [f"file.{column}" if column in self.taken else column for column in case.extra]
+        names += carried_columns(case.extra, self.taken)
         if case.references:
             names.append("reference_key")
         return dict(zip([*names, *self.names], self.values(case, scores), strict=True))
@@ -99,9 +100,7 @@ class ScoresFile(Sink):
         self.settings = dict(settings or {})
         self.problems: list[str] = []
         self.flat = Flat(metrics)
-        self.suffix = path.suffix.lower()
-        if self.suffix not in FORMATS:
-            raise InputError(f"{path}: cannot write '{path.suffix}'; use one of {', '.join(FORMATS)}")
+        self.suffix = table_kind(path, FORMATS)
         self.columns: list[str] | None = None
         self.shape: tuple[object, ...] | None = None
         """Of the cases whose record has exactly the columns of the file, in their order."""
@@ -133,17 +132,18 @@ class ScoresFile(Sink):
             return
         record = self.flat(case, scores)
         if self.suffix in (".jsonl", ".parquet"):
-            self.stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+            self.stream.write(json_text(record) + "\n")
             return
         if self.columns is None:
             self.columns = list(record)
             self.csv.writerow([guard(column) for column in self.columns])
         if list(record) != self.columns:
-            unknown = [column for column in record if column not in self.columns]
+            known = set(self.columns)
+            unknown = [column for column in record if column not in known]
             if unknown:
                 self._widen(unknown, case)
             record = {column: record.get(column) for column in self.columns}
-        elif len(self.flat.values(case, scores)) == len(self.columns):  # no two columns of one name
+        else:
             self.shape = shape
         self._row(record.values())
 
@@ -179,14 +179,25 @@ class ScoresFile(Sink):
         narrow.unlink()
 
     def finish(self) -> None:
-        """Put the file in its place, and the signatures and problems beside it."""
+        """Put the file in its place, and the signatures and problems beside it.
+
+        Both are complete before either is moved: a disk that is full leaves the old pair as it was.
+        """
         try:
             self.stream.close()
             if self.suffix == ".parquet":
                 _parquet(self.file.temporary, {label for metric in self.metrics for label in metric.labels})
-            self.file.commit()
+            if self.file.special:  # has nothing beside it
+                self.file.commit()
+                return
+            with OutputFile(meta_path(self.path)) as meta:
+                meta.temporary.write_text(self._meta(), encoding="utf-8", newline="\n")
+                self.file.commit()
+                meta.commit()
         except OSError as error:
             raise unwritable(self.path, error) from error
+
+    def _meta(self) -> str:
         meta = {
             "medassay": __version__,
             "signatures": {metric.name: str(metric.signature) for metric in self.metrics},
@@ -194,9 +205,12 @@ class ScoresFile(Sink):
             "settings": self.settings,
             "problems": self.problems,
         }
-        text = json.dumps(meta, ensure_ascii=False, indent=1) + "\n"
-        if not self.file.special:
-            write_text(self.path.with_name(self.path.name + ".meta.json"), text)
+        return json_text(meta, indent=1) + "\n"
+
+
+def meta_path(path: Path) -> Path:
+    """The file beside a scores file that says what made its numbers."""
+    return path.with_name(path.name + ".meta.json")
 
 
 def _parquet(jsonl: Path, texts: Set[str]) -> None:
@@ -209,7 +223,7 @@ def _parquet(jsonl: Path, texts: Set[str]) -> None:
     kinds: dict[str, set[type]] = {}
     for record in _json_lines(jsonl):
         for column, value in record.items():
-            kinds.setdefault(column, set()).update(() if value is None else (type(value),))
+            kinds.setdefault(column, set()).update(() if value is None else (_kind(value),))
     types = {c: _arrow_type(c.endswith(REASONS) or c in texts, seen, DataType) for c, seen in kinds.items()}
     as_text = {column for column, kind in types.items() if kind == DataType.utf8()}
     schema = Schema([Field(column, kind, nullable=True) for column, kind in types.items()])
@@ -279,6 +293,11 @@ class _Sink:
         if self.error is not None:
             raise self.error
         self.stream.flush()
+
+
+def _kind(value: Any) -> type:
+    """The type of a cell; a whole number that 64 bits do not hold stays exact as text."""
+    return str if type(value) is int and not -(1 << 63) <= value < 1 << 63 else type(value)
 
 
 def _arrow_type(words: bool, seen: set[type], data_type: Any) -> Any:

@@ -6,7 +6,6 @@ page) is a sink of theirs; a run is put together where all of them are known, in
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
 from medassay.cases import Case
-from medassay.files import open_output
+from medassay.files import json_text, open_output
 from medassay.metrics.base import Metric
 from medassay.metrics.ensemble import save_distributions
 from medassay.metrics.trust import ROUTE
@@ -77,7 +76,7 @@ class EvidenceFile(Sink):
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Write one line."""
-        self.stream.write(json.dumps(evidence_record(case, scores), ensure_ascii=False) + "\n")
+        self.stream.write(json_text(evidence_record(case, scores)) + "\n")
 
 
 def evidence_record(case: Case, scores: Mapping[str, Score]) -> dict[str, Any]:

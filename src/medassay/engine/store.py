@@ -20,6 +20,8 @@ from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
 from medassay.scores import Score
 
+JOURNALS = ("-wal", "-shm", "-journal")
+"""Endings of what SQLite puts beside a store."""
 _CHUNK = 500
 """Keys looked up in one statement; SQLite allows at least 999 variables."""
 
@@ -121,7 +123,7 @@ class Store:
         """Remove the file, and the parts beside it: the run they served is complete."""
         self.close()
         shutil.rmtree(self.parts, ignore_errors=True)
-        for suffix in ("", "-wal", "-shm"):
+        for suffix in ("", *JOURNALS):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from medassay.cases import Case, Row, Value, read_cases
+from medassay.cases import Case, Row, read_cases
+from medassay.columns import Value
 from medassay.engine.sinks import Sink
 from medassay.errors import InputError
 from medassay.scores import Score
@@ -125,6 +126,14 @@ def holds_images(cases: str) -> bool:
     if cases == "-" or not Path(cases).is_dir():
         return False
     return any(path.suffix.lower() in IMAGES for path in Path(cases).rglob("*"))
+
+
+def check_not_among_cases(folder: Path, cases: str) -> None:
+    """Raise where images that are written into `folder` would be read as cases by the next run."""
+    if Path(cases).is_dir() and folder.resolve().is_relative_to(Path(cases).resolve()):
+        raise InputError(
+            f"{folder}: its images would be read as cases of {cases} by the next run; choose another folder"
+        )
 
 
 def beside(cases: str) -> Path | None:

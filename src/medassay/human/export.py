@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from medassay.columns import carried_columns
 from medassay.human.plan import Unit
 from medassay.human.ratings import Ratings, mean
 
@@ -16,7 +17,7 @@ def per_text(ratings: Ratings, units: Sequence[Unit]) -> list[Record]:
 
     Where the coordinator decided, the decision stands in place of the average and `decided` is true.
     `annotators` says how many people the average is over. The file is itself a case file: `medassay
-    score` carries the human columns along. A carried column that has a score's name becomes `case.<name>`.
+    score` carries the human columns along. A carried column that has a score's name becomes `file.<name>`.
     """
     columns = ratings.protocol.columns
     given: dict[tuple[str, str], list[Mapping[str, float | None]]] = {}
@@ -32,7 +33,7 @@ def per_text(ratings: Ratings, units: Sequence[Unit]) -> list[Record]:
             if item.system:
                 record["system"] = item.system
             record |= {"candidate": item.candidate, "reference": unit.reference, "source": unit.source}
-            record |= {f"case.{k}" if k in columns else k: v for k, v in item.extra.items()}
+            record |= carried_columns(item.extra, {*record, *columns, "annotators", "decided"})
             opinions = given.get(key, [])
             decision = ratings.decisions.get(key, {})
             for column in columns:

@@ -10,15 +10,17 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from medassay.errors import InputError, MissingExtra
+from medassay.files import write_text
 
 ENTITY = "webanno.custom.Entity"
 RELATION = "webanno.custom.EntityRelation"
 NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
+TYPES = "TypeSystem.xml"
 TITLE = "de.tudarmstadt.ukp.dkpro.core.api.metadata.type.DocumentMetaData"
 
 Record = Mapping[str, Any]
@@ -85,15 +87,22 @@ def to_xmi(record: Record) -> str:
     return text
 
 
-def write(records: Iterable[Record], folder: Path) -> int:
-    """One .xmi a document and `TypeSystem.xml`, to be imported as 'UIMA CAS XMI'; gives how many."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "TypeSystem.xml").write_text(_types().to_xml(), encoding="utf-8")
-    count = 0
-    for count, record in enumerate(records, 1):
+def file_names(records: Iterable[Record]) -> list[str]:
+    """The names of the files that `write` writes: the types, then each document."""
+    names = [TYPES]
+    for number, record in enumerate(records, 1):
         safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in str(record["id"]))
-        (folder / f"{count:05d}_{safe[:60]}.xmi").write_text(to_xmi(record), encoding="utf-8")
-    return count
+        names.append(f"{number:05d}_{safe[:60]}.xmi")
+    return names
+
+
+def write(records: Sequence[Record], folder: Path) -> int:
+    """One .xmi per document and `TypeSystem.xml`, to be imported as 'UIMA CAS XMI'; gives how many documents."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / TYPES, _types().to_xml())
+    for name, record in zip(file_names(records)[1:], records):
+        write_text(folder / name, to_xmi(record))
+    return len(records)
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -105,7 +114,7 @@ def read(path: Path) -> list[dict[str, Any]]:
         raise InputError(f"{path}: no such file; export from INCEpTION as 'UIMA CAS XMI' or 'UIMA CAS JSON'")
     if path.suffix.lower() == ".zip":
         return list(_read_zip(path))
-    types = path.parent / "TypeSystem.xml"
+    types = path.parent / TYPES
     return [
         _record(path.read_bytes(), path.suffix, types.read_bytes() if types.exists() else None, str(path), path.stem)
     ]

@@ -13,12 +13,15 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from medassay.errors import InputError
+from medassay.files import json_text, write_text
 from medassay.human.plan import Unit, tasks_for
 from medassay.human.protocols.base import CASE, Question, Words
 from medassay.human.ratings import Rating, Ratings, count_words, with_derived
 from medassay.human.state import Event, Shape, State, answers, empty, fold
 from medassay.human.study import Study
 
+WRITTEN = ("config.xml", "tasks.json")
+"""Files that `write` puts into its folder."""
 _COLOURS = ("#c79100", "#2e7d4f", "#b3383c", "#5b50b5", "#1f77ab")
 
 
@@ -101,11 +104,10 @@ def tasks(study: Study) -> list[dict[str, Any]]:
 def write(study: Study, folder: Path) -> tuple[Path, Path]:
     """`config.xml` and `tasks.json` for a Label Studio project."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = tasks(study)
     most = max(len(unit.items) for unit in study.units())
-    config, listed = folder / "config.xml", folder / "tasks.json"
-    config.write_text(configuration(study, most), encoding="utf-8")
-    listed.write_text(json.dumps(made, ensure_ascii=False, indent=1), encoding="utf-8")
+    config, listed = (folder / name for name in WRITTEN)
+    write_text(config, configuration(study, most))
+    write_text(listed, json_text(tasks(study), indent=1))
     return config, listed
 
 

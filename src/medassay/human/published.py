@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 
 from medassay.errors import InputError
 from medassay.human.protocols.base import Protocol, Question, Words
 from medassay.human.ratings import Rating, Ratings, with_derived
+from medassay.records import read_records
 
 # How published tables call what is counted here; compared without case, spaces, dashes and underscores.
 ALIASES = {
@@ -62,19 +62,14 @@ def read_table(path: str | Path, protocol: Protocol) -> Ratings:
     a missing rating; coherence may be a word. `words_candidate` and `words_reference`, where there, are
     what key-phrase counts are divided by. Rows of the annotator `adjudicated` are decisions.
     """
-    path = Path(path)
-    delimiter = "\t" if path.suffix.lower() in (".tsv", ".tab") else ","
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream, delimiter=delimiter)
-            header = list(reader.fieldnames or [])
-            columns = _columns(header, protocol, str(path))
-            rows = list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read as CSV ({error})") from error
+    columns: dict[str, str] = {}
     ratings, decisions = [], {}
     seen: dict[tuple[str, str, str], int] = {}
-    for number, row in enumerate(rows, 2):
+    for number, record in read_records(path, format="tsv" if Path(path).suffix.lower() in (".tsv", ".tab") else "csv"):
+        if isinstance(record, str):
+            raise InputError(f"{path}, row {number}: {record}")
+        columns = columns or _columns(list(record), protocol, str(path))
+        row = {column: str(cell) for column, cell in record.items()}
         rating = _rating(row, columns, protocol, f"{path}, row {number}")
         key = (rating.case_id, rating.system, rating.annotator)
         if key in seen:
@@ -84,6 +79,8 @@ def read_table(path: str | Path, protocol: Protocol) -> Ratings:
             decisions[rating.key] = rating.values
         else:
             ratings.append(rating)
+    if not columns:
+        raise InputError(f"{path}: no rows; a table of raw counts needs a header and a row per text and annotator")
     return Ratings(protocol, ratings, decisions)
 
 

@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from medassay.cases import Case, clean
+from medassay.cases import Case
+from medassay.columns import clean
 from medassay.errors import MedassayError
 from medassay.scores import Score
 from medassay.serving.batching import Batcher, Closing, Overloaded

@@ -16,6 +16,7 @@ import numpy as np
 
 from medassay.cases import Case
 from medassay.errors import InputError, MissingExtra
+from medassay.files import OutputFile
 from medassay.slides.histology import why_not_histology
 from medassay.slides.image import Pixels, Slide, open_image
 from medassay.slides.patches import patches
@@ -171,9 +172,6 @@ def _check(slide: Slide, change: Perturbation) -> None:
 def _save(pixels: Pixels, target: Path) -> None:
     from PIL import Image
 
-    part = target.with_name(target.name + ".part")
-    try:
-        Image.fromarray(pixels).save(part, "PNG")
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    with OutputFile(target) as output:
+        Image.fromarray(pixels).save(output.temporary, "PNG")
+        output.commit()

@@ -131,7 +131,6 @@ def write_pyramid(
     levels = list(_levels(slide.dimensions))
     total = sum(-(-wide // TILE) * -(-high // TILE) for _, wide, high in levels)
     count = 0
-    output = OutputFile(path)
 
     def counted(tiles: Iterable[bytes]) -> Iterable[bytes]:
         nonlocal count
@@ -141,7 +140,7 @@ def write_pyramid(
             if done is not None:
                 done(count, total)
 
-    try:
+    with OutputFile(path) as output:
         with output.temporary.open("wb") as stream:
             writer = PyramidWriter(stream, slide.known_mpp)
             for scale, wide, high in levels:
@@ -154,9 +153,6 @@ def write_pyramid(
                 writer.add_level(wide, high, counted(in_order(tile, places, workers)))
             writer.finish()
         output.commit()
-    except BaseException:
-        output.discard()
-        raise
 
 
 def _levels(dimensions: tuple[int, int]) -> Iterable[tuple[int, int, int]]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from medassay.cases import Case
+from medassay.columns import find_column
 from medassay.errors import InputError
 from medassay.study.changes import CRITICAL, HARMLESS, NotMade, change, hallucinate, kind_of, kinds, reworded
 
@@ -75,7 +76,9 @@ def originals_of(
         columns: other names of the columns `reference`, `source` and `candidate`.
         by: a column that groups the references; by default `kind`, where that is not the kind of a change.
     """
-    named = {"reference": "reference", "source": "source", "candidate": "candidate", **(columns or {})}
+    header = next((list(record) for _, record in records if not isinstance(record, str)), [])
+    wanted = {ours: ours for ours in ("reference", "source", "candidate", "text", "id")} | dict(columns or {})
+    named = {ours: find_column(theirs, header) or theirs for ours, theirs in wanted.items()}
     originals: dict[str, Original] = {}
     problems: list[str] = []
     changes = brings_changes(records)
@@ -83,20 +86,20 @@ def originals_of(
         if isinstance(record, str):
             problems.append(f"row {number}: {record}")
             continue
-        text = _text(record, named["reference"]) or _text(record, "text")
+        text = _text(record, named["reference"]) or _text(record, named["text"])
         if text is None:
-            wanted = f"'{named['reference']}' or 'text'"
-            if not {named["reference"], "text"} & set(record):
+            either = f"'{named['reference']}' or 'text'"
+            if not {named["reference"], named["text"]} & set(record):
                 raise InputError(
-                    f"{name}, row {number}: no column {wanted}; map yours, as reference=COLUMN. "
+                    f"{name}, row {number}: no column {either}; map yours, as reference=COLUMN. "
                     f"Columns found: {', '.join(map(str, list(record)[:12]))}"
                 )
-            problems.append(f"row {number}: column {wanted} is empty; nothing to change")
+            problems.append(f"row {number}: column {either} is empty; nothing to change")
             continue
         original = originals.get(text)
         if original is None:
             original = originals[text] = Original(
-                _text(record, "id") or str(number), text, _text(record, named["source"])
+                _text(record, named["id"]) or str(number), text, _text(record, named["source"])
             )
             original.group = _text(record, by) or "" if by else ""
         _take(original, record, named["candidate"] if changes else None, grouped=by is not None)

@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from medassay.cases import FIELDS, Case
-from medassay.errors import MedassayError, UnknownName, nearest
+from medassay.cases import Case
+from medassay.columns import FIELDS
+from medassay.errors import InputError, MedassayError, UnknownName, nearest
 from medassay.metrics.base import Metric
 from medassay.scores import Score
 from medassay.study.resampling import MOST_CLUSTERS, Floats, Interval
@@ -26,6 +27,8 @@ from medassay.study.studentised import Bounds, Combine, Studentised, bootstrap_t
 MOST_GROUPS = 1_000
 """Different values a grouping column may have; more than these are identities, not groups."""
 
+_LISTED = 1_000
+"""Columns among which one is looked for that may have been meant."""
 _PENDING = 32_768
 _FEW_CLUSTERS = 50
 """Below this many scored clusters a metric is resampled on its own clusters: no resample comes up empty."""
@@ -90,7 +93,7 @@ class Tally:
         self.count = 0
         self._group_of: dict[str | None, int] = {}
         self._columns = {metric.name: _Column(metric) for metric in metrics}
-        self._wanted = {name for name in (by, cluster) if name not in (None, "none", "system", "reference")}
+        self._wanted = wanted_columns(by, cluster)
         self._seen: set[str] = set()
         self._pending_groups: array[int] = array("q")
         self._pending_clusters: array[int] = array("Q")
@@ -190,10 +193,33 @@ class Tally:
         self._fold()
         missing = sorted(self._wanted - self._seen)
         if missing and self.count:
-            raise UnknownName(
-                f"no case has a value in column '{missing[0]}'{nearest(missing[0], FIELDS)}; "
-                "group or cluster by a column of the case file"
-            )
+            raise _no_value(missing[0], FIELDS)
+
+
+def wanted_columns(by: str | None, cluster: str = "reference") -> set[str]:
+    """The columns of the case file that a summary by `by` and `cluster` must have values in."""
+    return {name for name in (by, cluster) if name is not None and name not in ("none", "system", "reference")}
+
+
+def check_columns(cases: Iterable[Case], columns: Iterable[str]) -> None:
+    """Raise where no case has a value in one of the columns; reads no further than it must."""
+    missing = set(columns)
+    known = dict.fromkeys(FIELDS)
+    for case in cases:
+        missing = {column for column in missing if _cell(case, column) is None}
+        if not missing:
+            return
+        if len(known) < _LISTED:
+            known |= dict.fromkeys(case.extra)
+    if missing:
+        raise _no_value(min(missing), known)
+
+
+def _no_value(column: str, known: Iterable[str]) -> UnknownName:
+    return UnknownName(
+        f"no case has a value in column '{column}'{nearest(column, known)}; "
+        "group or cluster by a column of the case file"
+    )
 
 
 def _cell(case: Case, column: str) -> str | None:
@@ -215,7 +241,7 @@ def summarise(tally: Tally, resamples: int = 1000, seed: int = 1) -> list[Aggreg
     are merged into 10,000 groups by their hash before they are drawn.
     """
     if resamples < 0:
-        raise MedassayError(f"resamples must be 0 or more, not {resamples}")
+        raise InputError(f"resamples must be 0 or more, not {resamples}")
     with np.errstate(over="ignore", invalid="ignore"):
         return _summarise(tally, resamples, seed)
 
