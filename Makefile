@@ -71,7 +71,7 @@ models: .venv-train/.ready
 	@test -n "$(DATA)" -a -n "$(BASE)" || { echo "say where data and base are: make models DATA=… BASE=…"; exit 2; }
 	.venv-train/bin/python -m medassay.training.reader prepare --data $(DATA) --corpus corpus --base $(BASE) --out build/reader
 	.venv-train/bin/python -m medassay.training.reader train --folder build/reader --out build/reader
-	.venv-train/bin/python -m medassay.training.reader export --folder build/reader --out build/reader
+	.venv-train/bin/python -m medassay.training.reader export --folder build/reader --base $(BASE) --out build/reader
 
 .venv-train/.ready: pyproject.toml
 	@$(PYTHON) -m venv .venv-train

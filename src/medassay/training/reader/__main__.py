@@ -11,12 +11,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m medassay.training.reader", description=__doc__)
     steps = parser.add_subparsers(dest="step", required=True)
     prepare = steps.add_parser("prepare", help="pack pairs and base weights (no GPU)")
-    for name in ("data", "corpus", "base"):
+    for name in ("data", "corpus"):
         prepare.add_argument(f"--{name}", type=Path, required=True)
+    prepare.add_argument("--levels", type=float, default=32.0, help="precision of the base's weights")
     train = steps.add_parser("train", help="train on what prepare wrote (GPU)")
     train.add_argument("--passes", type=float, default=3.0)
     train.add_argument("--seconds", type=float, default=None, help="end after this long, whatever is left")
-    export = steps.add_parser("export", help="write the graph and the tables")
+    export = steps.add_parser("export", help="write the graphs and the tables")
+    for each in (prepare, export):
+        each.add_argument("--base", type=Path, required=True, help="folder of an MPNet")
     for each in (train, export):
         each.add_argument("--folder", type=Path, required=True)
     for each in (prepare, train, export):
@@ -26,11 +29,11 @@ def main() -> None:
     from medassay.training.reader import recipe
 
     if given.step == "prepare":
-        recipe.prepare(given.data, given.corpus, given.base, given.out)
+        recipe.prepare(given.data, given.corpus, given.base, given.out, given.levels)
     elif given.step == "train":
         recipe.train(given.folder, given.out, passes=given.passes, seconds=given.seconds)
     else:
-        recipe.export(given.folder, given.out)
+        recipe.export(given.folder, given.base, given.out)
 
 
 if __name__ == "__main__":

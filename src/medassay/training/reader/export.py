@@ -1,55 +1,119 @@
-"""The reader as the files of a model set: its layers as an ONNX graph with 8-bit weights, its tables as arrays.
+"""The reader as the files of a model set: two ONNX graphs with 8-bit weights, and its embedding tables as arrays.
 
-Activations are quantised row by row while the graph runs (one pair per run), so that an answer never depends on
-what else was asked.
+The first graph runs the early layers and their heads, the second the other layers and theirs. While they run,
+activations are rounded to 8 bits too. Two things keep the rounding small: channels that are much larger than the
+others are made smaller beforehand and the weights that read them larger (SmoothQuant, Xiao et al. 2023, section 4),
+and every token is divided by its largest channel, so that a token with large numbers does not take the precision of
+the others. One pair is read per run, so that an answer never depends on what else was asked.
 """
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from medassay.models.reader import OUTPUTS
 from medassay.training.export import trace_graph
-from medassay.training.reader.model import Reader
+from medassay.training.reader.model import Heads, Layer, Reader
+
+MIGRATION = 0.5
+"""How much of the difference between channels moves from activations to weights (Xiao et al. 2023, section 4)."""
 
 
-class Layers(nn.Module):
-    """What the graph computes: from embedded tokens to the heads' answers, for one row without padding."""
+class Scaled(nn.Module):
+    """A linear layer whose input is scaled by channel and by token; the result is the layer's own."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, linear: nn.Linear, largest: Tensor) -> None:
         super().__init__()
-        self.reader = reader
+        weight = linear.weight.detach()
+        scale = largest.clamp(min=1e-5) ** MIGRATION / weight.abs().amax(0).clamp(min=1e-5) ** (1 - MIGRATION)
+        self.smaller = nn.Parameter(1 / scale, requires_grad=False)
+        self.weight = nn.Parameter((weight * scale).T.contiguous(), requires_grad=False)
+        self.bias = linear.bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x * self.smaller
+        row = x.abs().amax(-1, keepdim=True).clamp(min=1e-9)
+        return (x / row) @ self.weight * row + self.bias
+
+
+def largest_inputs(reader: Reader, batches: Iterable[tuple[Tensor, Tensor, Tensor]]) -> dict[str, Tensor]:
+    """For each linear layer of the encoder the largest magnitude of each input channel over some batches."""
+    largest: dict[str, Tensor] = {}
+    hooks = []
+    for name, module in reader.encoder.named_modules():
+        if isinstance(module, nn.Linear):
+
+            def record(_: nn.Module, given: tuple[Tensor, ...], name: str = name) -> None:
+                values = given[0].detach().abs().flatten(0, -2).amax(0)
+                largest[name] = torch.maximum(largest[name], values) if name in largest else values
+
+            hooks.append(module.register_forward_pre_hook(record))
+    with torch.no_grad():
+        for batch in batches:
+            reader(*batch)
+    for hook in hooks:
+        hook.remove()
+    return largest
+
+
+def scale_layers(reader: Reader, largest: dict[str, Tensor]) -> None:
+    """Put `Scaled` in the place of every linear layer of the encoder."""
+    for name, values in largest.items():
+        parent, _, child = name.rpartition(".")
+        owner = reader.encoder.get_submodule(parent)
+        setattr(owner, child, Scaled(getattr(owner, child), values))
+
+
+class Stage(nn.Module):
+    """What one graph computes: some layers and heads, for one row without padding."""
+
+    def __init__(self, reader: Reader, layers: Sequence[Layer], heads: Heads, *, states: bool) -> None:
+        super().__init__()
+        self.encoder = reader.encoder
+        self.layers = nn.ModuleList(layers)
+        self.heads = heads
+        self.states = states
 
     def forward(self, hidden: Tensor, statement: Tensor) -> tuple[Tensor, ...]:
-        encoder = self.reader.encoder
         mask = torch.ones_like(statement)
-        bias = encoder.bias(hidden.shape[1], mask, torch.float32)
+        bias = self.encoder.bias(hidden.shape[1], mask, torch.float32)
         x = hidden
-        for layer in encoder.layers:
+        for layer in self.layers:
             x = layer(x, bias, 0.0)
-        out = self.reader.answers(x, mask, statement)
-        return tuple(out[name] for name in OUTPUTS)
+        out = self.heads(x, mask, statement)
+        answers = tuple(out[name] for name in OUTPUTS)
+        return (x, *answers) if self.states else answers
 
 
-def export_graph(reader: Reader, path: Path) -> None:
-    """Write the layers with 8-bit weights."""
+def export_graphs(reader: Reader, early: Path, late: Path) -> None:
+    """Write the two graphs with 8-bit weights."""
+    layers = list(reader.encoder.layers)
+    cut = reader.shape.early
+    _export(Stage(reader, layers[:cut], reader.early_heads, states=True), early)
+    _export(Stage(reader, layers[cut:], reader.heads, states=False), late)
+
+
+def _export(stage: Stage, path: Path) -> None:
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    hidden = torch.zeros(1, 24, reader.shape.hidden)
+    hidden = torch.zeros(1, 24, stage.encoder.shape.hidden)
     statement = torch.zeros(1, 24, dtype=torch.long)
     statement[:, 16:] = 1
     tokens = {1: "tokens"}
-    outputs: dict[str, dict[int, str]] = {name: {} for name in OUTPUTS} | {"place": tokens}
+    outputs: dict[str, dict[int, str]] = {"states": tokens} if stage.states else {}
+    outputs |= {name: {} for name in OUTPUTS} | {"place": tokens}
     with tempfile.TemporaryDirectory() as folder:
         plain, prepared = Path(folder) / "plain.onnx", Path(folder) / "prepared.onnx"
-        trace_graph(Layers(reader), (hidden, statement), {"hidden": tokens, "statement": tokens}, outputs, plain)
+        trace_graph(stage, (hidden, statement), {"hidden": tokens, "statement": tokens}, outputs, plain)
         quant_pre_process(str(plain), str(prepared), skip_symbolic_shape=True)
         quantize_dynamic(
             str(prepared),

@@ -24,6 +24,9 @@ from medassay.spans import CONTRADICTION_KINDS, INVENTION_KINDS, VERDICTS
 NOT_SUPPORTED = len(VERDICTS)
 """The label of pairs that are either not stated or contradicted, which is not known."""
 
+NOT_CONTRADICTED = NOT_SUPPORTED + 1
+"""The label of pairs that are either supported or not stated, which is not known."""
+
 LABELS = {
     "entailment": 0, "supported": 0, "neutral": 1, "not_stated": 1, "contradiction": 2, "contradicted": 2,
     "not_entailment": NOT_SUPPORTED,
@@ -100,18 +103,18 @@ class Texts:
 
     def __init__(self, data: Path) -> None:
         self.by_id: dict[str, str] = {}
-        for row in _csv(data / "mts_dialog/train.csv"):
+        for row in read_csv(data / "mts_dialog/train.csv"):
             self.by_id[f"mts{row['ID']}"] = row["dialogue"]
-        for row in _csv(data / "mtsamples/notes.csv.gz"):
+        for row in read_csv(data / "mtsamples/notes.csv.gz"):
             name = str(row["note_id"])
             self.by_id[name if name.startswith("mtsamples") else f"mtsamples{name}"] = row["transcription"] or ""
-        for number, row in enumerate(_csv(data / "tcga/summaries.csv.gz")):
+        for number, row in enumerate(read_csv(data / "tcga/summaries.csv.gz")):
             self.by_id[f"summary{number}"] = row["summary"]
-        for row in _csv(data / "tcga/reports.csv.gz"):
+        for row in read_csv(data / "tcga/reports.csv.gz"):
             self.by_id[row["bcr_patient_barcode"]] = row["text"]
-        for record in _jsonl(data / "claims/visits_text.jsonl"):
+        for record in read_jsonl(data / "claims/visits_text.jsonl"):
             self.by_id[record["id"]] = record["dialogue"]
-        for record in _jsonl(data / "claims/answers_text.jsonl"):
+        for record in read_jsonl(data / "claims/answers_text.jsonl"):
             self.by_id[record["id"]] = record["text"]
 
     def __getitem__(self, name: str) -> str:
@@ -145,10 +148,10 @@ def _claims(data: Path, corpus: Path, texts: Texts) -> Iterator[Pair]:
         for path in sorted(folder.glob("*texts.jsonl")):
             claims = path.with_name(path.name.replace("texts", "claims"))
             if claims.is_file():
-                texts.by_id |= {record["id"]: record["text"] for record in _jsonl(path)}
+                texts.by_id |= {record["id"]: record["text"] for record in read_jsonl(path)}
                 sets.append((f"claims_{folder.name}", claims))
     for source, path in sets:
-        for record in _jsonl(path):
+        for record in read_jsonl(path):
             text = texts[record["id"]]
             label, severity = record["label"], record["severity"]
             at = _deciding(text, record["at"])
@@ -168,10 +171,10 @@ def _claims(data: Path, corpus: Path, texts: Texts) -> Iterator[Pair]:
 def _verdicts(data: Path, corpus: Path) -> Iterator[Pair]:
     """Statements of generated note sections and their references, judged one by one."""
     rows: dict[str, list[dict[str, Any]]] = {
-        "mts_dialog/fact_scores.csv": list(_csv(data / "mts_dialog/fact_scores.csv")),
-        "mts_dialog/judged_facts.jsonl": _jsonl(data / "mts_dialog/judged_facts.jsonl"),
+        "mts_dialog/fact_scores.csv": list(read_csv(data / "mts_dialog/fact_scores.csv")),
+        "mts_dialog/judged_facts.jsonl": read_jsonl(data / "mts_dialog/judged_facts.jsonl"),
     }
-    for record in _jsonl(corpus / "statements/verdicts.jsonl"):
+    for record in read_jsonl(corpus / "statements/verdicts.jsonl"):
         row = rows[record["set"]][record["row"]]
         text, label, severity = row[record["against"]], record["label"], record["severity"]
         yield Pair(
@@ -190,9 +193,9 @@ def _verdicts(data: Path, corpus: Path) -> Iterator[Pair]:
 def _ladders(corpus: Path) -> Iterator[Pair]:
     """Texts of our own with faithful rewordings and versions that carry one error."""
     for path in sorted((corpus / "ladders").glob("*.jsonl")):
-        for record in _jsonl(path):
+        for record in read_jsonl(path):
             texts = [record["text"], *record["paraphrases"]]
-            pair = Pair(f"ladders_{record['kind']}", record["text"], record["text"], "", 0, passes=1.5)
+            pair = Pair(f"ladders_{record['kind']}", record["text"], record["text"], "", 0, passes=0.4)
             yield from (replace(pair, text=first, statement=second) for first in texts for second in texts)
             for error in record["errors"]:
                 yield from _ladder_error(pair, texts, error)
@@ -210,7 +213,7 @@ def _ladder_error(pair: Pair, texts: Sequence[str], error: dict[str, str]) -> It
         else:
             known = KINDS.get(("contradicted", kind), KINDS["contradicted", "other"])
             severity = int(error["severity"] == "critical")
-            contradicted = replace(pair, label=2, kind=known, severity=severity, passes=2)
+            contradicted = replace(pair, label=2, kind=known, severity=severity, passes=0.6)
             at = find(text, error["right"]) if index == 0 and error["right"] else None
             yield replace(contradicted, text=text, statement=wrong, at=at)
             at = find(wrong, error["wrong"]) if error["wrong"] else None
@@ -218,7 +221,7 @@ def _ladder_error(pair: Pair, texts: Sequence[str], error: dict[str, str]) -> It
 
 
 def _long_errors(data: Path, texts: Texts) -> Iterator[Pair]:
-    for record in _jsonl(data / "long_errors/dev.jsonl"):
+    for record in read_jsonl(data / "long_errors/dev.jsonl"):
         text = texts[record["id"]]
         at = find(text, record["at"])
         if at is None:
@@ -250,11 +253,11 @@ def _paraphrases(data: Path) -> Iterator[Pair]:
         "site": "site",
         "contradiction": "other",
     }
-    for record in _jsonl(data / "paraphrases/dev.jsonl"):
+    for record in read_jsonl(data / "paraphrases/dev.jsonl"):
         source = f"paraphrases_{record['kind']}"
         texts = [record["text"], record["paraphrase_a"], record["paraphrase_b"]]
         error, kind = record["error"], record["error_type"]
-        pair = Pair(source, texts[0], texts[0], "", 0, passes=2)
+        pair = Pair(source, texts[0], texts[0], "", 0, passes=0.5)
         for first in texts:
             yield from (replace(pair, text=first, statement=second) for second in texts)
             if kind == "omission":
@@ -264,13 +267,13 @@ def _paraphrases(data: Path) -> Iterator[Pair]:
                 yield replace(pair, text=first, statement=error, label=1)
                 yield replace(pair, text=error, statement=first)
             else:
-                wrong = replace(pair, label=2, kind=KINDS.get(("contradicted", kinds.get(kind, ""))), passes=3)
+                wrong = replace(pair, label=2, kind=KINDS.get(("contradicted", kinds.get(kind, ""))), passes=1)
                 yield replace(wrong, text=first, statement=error)
                 yield replace(wrong, text=error, statement=first)
 
 
 def _perturbed(data: Path) -> Iterator[Pair]:
-    for record in _jsonl(data / "perturbed/dev.jsonl"):
+    for record in read_jsonl(data / "perturbed/dev.jsonl"):
         reference, candidate, kind = record["reference"], record["candidate"], record["kind"]
         pair = Pair("perturbed", reference, reference, candidate, 0, passes=2)
         if kind.startswith("paraphrase"):
@@ -289,7 +292,7 @@ def _perturbed(data: Path) -> Iterator[Pair]:
 
 
 def _medec(data: Path) -> Iterator[Pair]:
-    for row in _csv(data / "medec/errors.csv"):
+    for row in read_csv(data / "medec/errors.csv"):
         if row["Error Flag"] != "1":
             continue
         right, wrong = row["Corrected Sentence"], row["Error Sentence"]
@@ -301,10 +304,10 @@ def _medec(data: Path) -> Iterator[Pair]:
 
 
 def _general_inference(data: Path) -> Iterator[Pair]:
-    for row in _csv(data / "nli/pairs.csv.gz"):
+    for row in read_csv(data / "nli/pairs.csv.gz"):
         label, passes = LABELS[row["label"]], _GENERAL_PASSES.get(row["source"], 1)
         yield Pair(row["source"], row["premise"], row["premise"], row["hypothesis"], label, passes=passes)
-    for record in _jsonl(data / "nli/public.jsonl.gz"):
+    for record in read_jsonl(data / "nli/public.jsonl.gz"):
         passes = _GENERAL_PASSES.get(record["source"], 1)
         premise = record["premise"]
         yield Pair(record["source"], premise, premise, record["hypothesis"], LABELS[record["label"]], passes=passes)
@@ -315,7 +318,7 @@ def _pathology_inference(data: Path, corpus: Path) -> Iterator[Pair]:
     for path in paths:
         source = "nli_pathology" if path.parent.parent == data else f"nli_{path.stem}"
         premises: dict[str, int] = {}
-        for record in _jsonl(path):
+        for record in read_jsonl(path):
             premise = record["premise"]
             number = premises.setdefault(premise, len(premises))
             # Premises that stand together in the corpus are variants of one another: they are held out together.
@@ -324,7 +327,7 @@ def _pathology_inference(data: Path, corpus: Path) -> Iterator[Pair]:
 
 
 def _morphology(data: Path) -> Iterator[Pair]:
-    for record in _jsonl(data / "nli/morphology.jsonl"):
+    for record in read_jsonl(data / "nli/morphology.jsonl"):
         premise = record["premise"]
         pair = Pair("morphology", premise, premise, "", passes=5)
         for label in ("supported", "contradicted", "not_stated"):
@@ -335,7 +338,7 @@ def _morphology(data: Path) -> Iterator[Pair]:
 
 
 def _consistency(data: Path) -> Iterator[Pair]:
-    for record in _jsonl(data / "nli/consistency.jsonl"):
+    for record in read_jsonl(data / "nli/consistency.jsonl"):
         first, second = record["parts"]
         pair = Pair("consistency", record["consistent"], first, second, 2, passes=3)
         yield pair
@@ -354,7 +357,7 @@ def _consistency(data: Path) -> Iterator[Pair]:
 
 
 def _graded(data: Path) -> Iterator[Pair]:
-    for record in _jsonl(data / "histology/graded.jsonl"):
+    for record in read_jsonl(data / "histology/graded.jsonl"):
         if len(record.get("parts") or ()) == 2:
             first, second = record["parts"]
             pair = Pair("graded", record["image"], first, second, 2, passes=3)
@@ -364,10 +367,10 @@ def _graded(data: Path) -> Iterator[Pair]:
 
 def _expert(data: Path) -> Iterator[Pair]:
     known: set[tuple[str, str]] = set()
-    for row in _csv(data / "hare/expert_scores.csv"):
+    for row in read_csv(data / "hare/expert_scores.csv"):
         known.add((row["reference"], row["candidate"]))
         yield _expert_pair("expert_hare", row["reference"], row["candidate"], float(row["expert_score"]))
-    for row in _csv(data / "judged_pairs/dev.csv"):
+    for row in read_csv(data / "judged_pairs/dev.csv"):
         if row["source"] != "hare":
             yield _expert_pair("expert_judged", row["reference"], row["candidate"], float(row["score"]))
 
@@ -382,51 +385,32 @@ def _read(path: Path) -> str:
     return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
 
 
-def _csv(path: Path) -> list[dict[str, str]]:
+def read_csv(path: Path) -> list[dict[str, str]]:
     csv.field_size_limit(1 << 30)
     return list(csv.DictReader(io.StringIO(_read(path), newline="")))
 
 
-def _jsonl(path: Path) -> list[dict[str, Any]]:
+def read_jsonl(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in _read(path).split("\n") if line]
 
 
 def quality_pairs(data: Path) -> list[Pair]:
     """References and candidates of every kind, for the head that estimates quality; without their quality."""
     found: list[tuple[str, str, str]] = []
-    for row in _csv(data / "mts_dialog/fact_scores.csv"):
+    for row in read_csv(data / "mts_dialog/fact_scores.csv"):
         found.append((row["source"], row["reference"], row["candidate"]))
-    for record in _jsonl(data / "mts_dialog/judged_facts.jsonl"):
+    for record in read_jsonl(data / "mts_dialog/judged_facts.jsonl"):
         found.append((record["source"], record["reference"], record["candidate"]))
-    for record in _jsonl(data / "paraphrases/dev.jsonl"):
+    for record in read_jsonl(data / "paraphrases/dev.jsonl"):
         text = record["text"]
         others = [text, record["paraphrase_a"], record["paraphrase_b"], record["error"]]
         found += [(text, text, other) for other in others]
-    for record in _jsonl(data / "perturbed/dev.jsonl"):
+    for record in read_jsonl(data / "perturbed/dev.jsonl"):
         found.append((record["reference"], record["reference"], record["candidate"]))
-    for row in _csv(data / "judged_pairs/dev.csv")[:800]:
+    for row in read_csv(data / "judged_pairs/dev.csv")[:800]:
         found.append((row["reference"], row["reference"], row["candidate"]))
-    notes = [row["section_text"] for row in _csv(data / "mts_dialog/train.csv")]
+    notes = [row["section_text"] for row in read_csv(data / "mts_dialog/train.csv")]
     found += [(first, first, second) for first, second in zip(notes[:500], notes[500:1000])]
     short = [each for each in found if each[1].strip() and each[2].strip() and len(each[1]) + len(each[2]) < 1700]
     return [Pair("quality", document, text, other, passes=1.5) for document, text, other in short]
 
-
-def medical_texts(data: Path, corpus: Path, seed: int) -> list[str]:
-    """Plain texts that the encoder is adapted on, in random order, each once."""
-    columns = {
-        "tcga/reports.csv.gz": ("text",),
-        "tcga/summaries.csv.gz": ("summary",),
-        "mtsamples/notes.csv.gz": ("transcription",),
-        "reg2025/reports.csv": ("report",),
-        "mts_dialog/train.csv": ("dialogue", "section_text"),
-        "medec/errors.csv": ("Corrected Text",),
-    }
-    texts = [row[name] or "" for path, names in columns.items() for row in _csv(data / path) for name in names]
-    texts += [record["dialogue"] for record in _jsonl(data / "claims/visits_text.jsonl")]
-    texts += [record["text"] for record in _jsonl(data / "claims/answers_text.jsonl")]
-    for path in sorted(corpus.glob("*/*texts.jsonl")):
-        texts += [record["text"] for record in _jsonl(path)]
-    distinct = [text for text in dict.fromkeys(texts) if text]
-    random.Random(seed).shuffle(distinct)
-    return distinct

@@ -2,7 +2,8 @@
 
 A row is `<s> text </s> </s> statement </s>`. The heads answer, for the pair: the verdict (supported, not stated,
 contradicted), the kind of error, its severity, the expert's 0–5 score of a report pair, and, for each token of the
-text, whether it belongs to the words that decide.
+text, whether it belongs to the words that decide. A second set of heads answers after the first few layers: that is
+the fast model, and where it is sure the other layers need not be run.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class Shape:
     inner: int = 3072
     positions: int = 514
     buckets: int = 32
+    early: int = 4
+    """Layers after which the early heads answer."""
 
 
 class Attention(nn.Module):
@@ -50,7 +53,7 @@ class Attention(nn.Module):
         batch, length, hidden = x.shape
         size = hidden // self.heads
         q, k, v = self.qkv(x).view(batch, length, 3, self.heads, size).permute(2, 0, 3, 1, 4)
-        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout if self.training else 0.0)
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
         mixed = self.out(mixed.transpose(1, 2).reshape(batch, length, hidden))
         return self.norm(x + F.dropout(mixed, dropout, self.training))
 
@@ -96,13 +99,17 @@ class Encoder(nn.Module):
         at = torch.arange(ids.shape[1], device=ids.device) + FIRST_POSITION
         return F.dropout(self.norm(self.words(ids) + self.positions(at)[None]), self.dropout, self.training)
 
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """The states after the early layers and after the last."""
         x = self.embed(ids)
         dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
         bias = self.bias(ids.shape[1], mask, dtype)
-        for layer in self.layers:
+        early = x
+        for number, layer in enumerate(self.layers, start=1):
             x = layer(x, bias, self.dropout)
-        return x
+            if number == self.shape.early:
+                early = x
+        return early, x
 
 
 def _bucket(relative: Tensor, buckets: int, furthest: int = 128) -> Tensor:
@@ -116,36 +123,38 @@ def _bucket(relative: Tensor, buckets: int, furthest: int = 128) -> Tensor:
     return side + torch.where(n < exact, n, log.clamp(max=half - 1))
 
 
+class Heads(nn.ModuleDict):
+    """Every head reads the mean over the row's tokens, over the statement's, and the first; `place` single tokens."""
+
+    def __init__(self, hidden: int) -> None:
+        kinds = len(CONTRADICTION_KINDS) + len(INVENTION_KINDS)
+        sizes = {"verdict": 3, "kind": kinds, "severity": 1, "expert": 1, "quality": 1}
+        heads = {name: nn.Linear(3 * hidden, size) for name, size in sizes.items()}
+        super().__init__(heads | {"place": nn.Linear(hidden, 1)})
+
+    def forward(self, x: Tensor, mask: Tensor, statement: Tensor) -> dict[str, Tensor]:
+        """x: [batch, length, hidden] states; mask, statement: [batch, length], 1 on tokens, on the statement's."""
+        every, own = mask.float()[..., None], statement.float()[..., None]
+        pooled = torch.cat([_mean(x, every), _mean(x, own), x[:, 0]], 1)
+        out = {name: head(pooled) for name, head in self.items() if name != "place"}
+        out["place"] = self["place"](x)[..., 0]
+        return out
+
+
 class Reader(nn.Module):
-    """The encoder with its heads; every head reads the mean over the row's tokens, `place` the single tokens."""
+    """The encoder with its heads, and the early heads."""
 
     def __init__(self, shape: Shape | None = None, dropout: float = 0.1) -> None:
         super().__init__()
         self.shape = shape or Shape()
         self.encoder = Encoder(self.shape, dropout)
-        hidden = self.shape.hidden
-        self.heads = nn.ModuleDict(
-            {
-                "verdict": nn.Linear(3 * hidden, 3),
-                "kind": nn.Linear(3 * hidden, len(CONTRADICTION_KINDS) + len(INVENTION_KINDS)),
-                "severity": nn.Linear(3 * hidden, 1),
-                "expert": nn.Linear(3 * hidden, 1),
-                "quality": nn.Linear(3 * hidden, 1),
-                "place": nn.Linear(hidden, 1),
-            }
-        )
+        self.heads = Heads(self.shape.hidden)
+        self.early_heads = Heads(self.shape.hidden)
 
-    def forward(self, ids: Tensor, mask: Tensor, statement: Tensor) -> dict[str, Tensor]:
-        """ids, mask, statement: [batch, length]; `statement` is 1 on the statement's tokens."""
-        return self.answers(self.encoder(ids, mask).float(), mask, statement)
-
-    def answers(self, x: Tensor, mask: Tensor, statement: Tensor) -> dict[str, Tensor]:
-        """The heads' answers from the encoder's states."""
-        every, own = mask.float()[..., None], statement.float()[..., None]
-        pooled = torch.cat([_mean(x, every), _mean(x, own), x[:, 0]], 1)
-        out = {name: head(pooled) for name, head in self.heads.items() if name != "place"}
-        out["place"] = self.heads["place"](x)[..., 0]
-        return out
+    def forward(self, ids: Tensor, mask: Tensor, statement: Tensor) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """The early heads' answers and the heads' answers; ids, mask, statement: [batch, length]."""
+        early, last = self.encoder(ids, mask)
+        return self.early_heads(early.float(), mask, statement), self.heads(last.float(), mask, statement)
 
 
 def _mean(x: Tensor, weight: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """The reader from the data folder and the corpus to the files of a model set, in three steps.
 
 `prepare` needs no GPU and writes a small folder; `train` reads that folder alone and needs one; `export` writes the
-graph and the tables. The steps are apart because the machine that trains often has neither the data nor a network.
+graphs and the tables. The steps are apart because the machine that trains often has neither the data nor a network.
 """
 
 from __future__ import annotations
@@ -10,29 +10,35 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from medassay.models import load
-from medassay.training.reader.material import Pair, medical_texts, quality_pairs, read_pairs
-from medassay.training.reader.pack import Encoded, Excerpts, expanded, pack
 from medassay.training.reader.shards import read_shards, write_shards
 
-TEXT_LENGTH = 256
-"""Tokens of a row of plain text that the encoder is adapted on."""
+if TYPE_CHECKING:
+    from medassay.training.reader.material import Pair
+    from medassay.training.reader.model import Reader
+
+WORDS = "embeddings.word_embeddings.weight"
+"""The base's word vectors. They are not trained: words that the material lacks keep their meaning."""
 
 
-def prepare(data: Path, corpus: Path, base: Path, folder: Path, seed: int = 1) -> None:
-    """Write what `train` needs: packed pairs, plain texts and the base's weights.
+def prepare(data: Path, corpus: Path, base: Path, folder: Path, levels: float = 32.0, seed: int = 1) -> None:
+    """Write what `train` needs: packed pairs and the base's weights.
 
     Args:
         data: the data folder. corpus: the corpus of this repository.
         base: folder of an MPNet (model.safetensors, tokenizer.json), as all-mpnet-base-v2.
         folder: where to write.
+        levels: steps to a standard deviation at which the base's weights are stored (shards.py).
     """
-    from safetensors.numpy import load_file
     from tokenizers import Tokenizer
+
+    from medassay.models import load
+    from medassay.training.reader.derived import derived_pairs
+    from medassay.training.reader.material import Texts, quality_pairs, read_pairs
+    from medassay.training.reader.pack import Encoded, Excerpts, expanded, pack
 
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer: Any = Tokenizer.from_file(str(base / "tokenizer.json"))
@@ -40,14 +46,26 @@ def prepare(data: Path, corpus: Path, base: Path, folder: Path, seed: int = 1) -
     tokenizer.no_padding()
 
     def encode(texts: Sequence[str]) -> list[Encoded]:
-        found = tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        return [Encoded(each.ids, each.offsets) for each in found]
+        encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [Encoded(each.ids, each.offsets) for each in encoded]
 
-    pairs = [*read_pairs(data, corpus), *_with_quality(quality_pairs(data))]
+    pairs = [*read_pairs(data, corpus), *derived_pairs(data, corpus, Texts(data), seed)]
+    pairs += _with_quality(quality_pairs(data))
     rows = list(expanded(pairs, Excerpts(load("encoder").embed), seed))
     pack(rows, encode, folder / "pairs.npz")
-    np.savez_compressed(folder / "texts.npz", ids=text_rows(encode(medical_texts(data, corpus, seed))))
-    write_shards(load_file(str(base / "model.safetensors")), folder, "base")
+    write_base(base, folder, levels)
+
+
+def write_base(base: Path, folder: Path, levels: float) -> None:
+    """Write the base's weights, of the word vectors only those that the packed pairs use."""
+    from safetensors.numpy import load_file
+
+    weights = dict(load_file(str(base / "model.safetensors")))
+    with np.load(folder / "pairs.npz", allow_pickle=False) as packed:
+        used = np.unique(np.concatenate([packed["tokens"].astype(np.int64), np.arange(5)]))
+    words = np.zeros_like(weights[WORDS])
+    words[used] = weights[WORDS][used]
+    write_shards(weights | {WORDS: words}, folder, "base", levels)
 
 
 def _with_quality(pairs: Sequence[Pair]) -> list[Pair]:
@@ -56,54 +74,90 @@ def _with_quality(pairs: Sequence[Pair]) -> list[Pair]:
     return [replace(pair, quality=float(min(max(score, 0.0), 1.0))) for pair, score in zip(pairs, scores)]
 
 
-def text_rows(encoded: Sequence[Encoded]) -> Any:
-    """Plain texts end to end as rows of one length."""
-    ids = np.concatenate([np.array([0, *each.ids[:4000], 2], np.uint16) for each in encoded])
-    rows = ids[: len(ids) // TEXT_LENGTH * TEXT_LENGTH].reshape(-1, TEXT_LENGTH).copy()
-    rows[:, 0] = 0
-    return rows
-
-
-def train(folder: Path, out: Path, *, adapt_passes: int = 3, passes: float = 3.0, seconds: float | None = None) -> None:
-    """Train the reader and write its weights, its answers for the held-out rows and the figures."""
+def train(folder: Path, out: Path, *, passes: float = 3.0, seconds: float | None = None) -> None:
+    """Train the reader; write how its weights differ from the base, and its answers for the held-out rows."""
     import torch
 
-    from medassay.training.reader.figures import figures
-    from medassay.training.reader.model import from_mpnet
-    from medassay.training.reader.train import Packed, Recipe, adapt, answers
+    from medassay.training.reader.train import Packed, Recipe
     from medassay.training.reader.train import train as train_reader
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.set_float32_matmul_precision("high")
     recipe = Recipe(passes=passes, seconds=seconds)
     torch.manual_seed(recipe.seed)
-    reader = from_mpnet({name: torch.from_numpy(value) for name, value in read_shards(folder, "base").items()})
-    if adapt_passes:
-        with np.load(folder / "texts.npz", allow_pickle=False) as texts:
-            adapt(reader, np.concatenate([texts["ids"]] * adapt_passes), device, seed=recipe.seed)
-    packed = Packed(folder / "pairs.npz")
-    train_reader(reader, packed, recipe, device)
-    weights = {name: value.detach().float().cpu().numpy() for name, value in reader.state_dict().items()}
-    write_shards(weights, out, "reader")
-    rows = np.flatnonzero(packed.columns["held_out"])
-    given = answers(reader, packed, rows, device)
-    np.savez_compressed(
-        out / "answers.npz", rows=rows, **{name: value.astype(np.float16) for name, value in given.items()}
-    )
-    record = {"shape": asdict(reader.shape), "figures": figures(packed.columns, rows, given)}
-    (out / "reader.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    reader = untrained(folder)
+    start = {name: value.clone() for name, value in reader.state_dict().items() if name.startswith("encoder.")}
+    packed = Packed(folder / "pairs.npz", device)
+    train_reader(reader, packed, recipe)
+    write_trained(reader, start, out)
+    write_answers(reader, packed, out)
 
 
-def export(folder: Path, out: Path) -> None:
-    """Write `reader.onnx` and `reader_tables.npz` from the weights that `train` wrote."""
+def untrained(folder: Path) -> Reader:
+    """The reader that training starts from; its word vectors are not trained."""
     import torch
 
-    from medassay.training.reader.export import export_graph, tables
-    from medassay.training.reader.model import Reader, Shape
+    from medassay.training.reader.model import from_mpnet
 
-    record = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
-    reader = Reader(Shape(**record["shape"]), dropout=0.0)
-    reader.load_state_dict({name: torch.from_numpy(value) for name, value in read_shards(folder, "reader").items()})
+    reader = from_mpnet({name: torch.from_numpy(value) for name, value in read_shards(folder, "base").items()})
+    reader.encoder.words.weight.requires_grad_(False)
+    return reader
+
+
+def write_trained(reader: Reader, start: dict[str, Any], out: Path, levels: float = 8.0) -> None:
+    """Write the heads, and how the encoder's weights differ from those that training started from."""
+    weights = {name: value.detach().float().cpu() for name, value in reader.state_dict().items()}
+    del weights["encoder.words.weight"]
+    for name in weights:
+        if name.startswith("encoder."):
+            weights[name] = weights[name] - start[name]
+    write_shards({name: value.numpy() for name, value in weights.items()}, out, "reader", levels)
+    (out / "shape.json").write_text(json.dumps(asdict(reader.shape)) + "\n", encoding="utf-8")
+
+
+def write_answers(reader: Reader, packed: Any, out: Path) -> None:
+    """Write the answers for the held-out rows and the figures that follow from them."""
+    from medassay.training.reader.figures import figures
+    from medassay.training.reader.train import answers
+
+    rows = np.flatnonzero(packed.columns["held_out"])
+    record = {}
+    for name, given in zip(("early", "last"), answers(reader, packed, rows)):
+        stored = {key: value.astype(np.float16) for key, value in given.items()}
+        np.savez_compressed(out / f"answers_{name}.npz", rows=rows, **stored)
+        record[name] = figures(packed.columns, rows, given)
+    (out / "figures.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def trained(folder: Path, base: Path) -> Reader:
+    """The trained reader from what `prepare` and `train` wrote, with the word vectors of the base."""
+    import torch
+    from safetensors.numpy import load_file
+
+    reader = untrained(folder)
+    state = reader.state_dict()
+    for name, value in read_shards(folder, "reader").items():
+        stored = torch.from_numpy(value)
+        state[name] = state[name] + stored if name.startswith("encoder.") else stored
+    state["encoder.words.weight"] = torch.from_numpy(load_file(str(base / "model.safetensors"))[WORDS])
+    reader.load_state_dict(state)
+    return reader.eval()
+
+
+def export(folder: Path, base: Path, out: Path, rows: int = 256) -> None:
+    """Write the graphs and the tables; `rows` of the training pairs show how large activations become."""
+    import torch
+
+    from medassay.training.reader.export import export_graphs, largest_inputs, scale_layers, tables
+    from medassay.training.reader.train import Packed
+
+    reader = trained(folder, base)
+    packed = Packed(folder / "pairs.npz")
+    known = np.flatnonzero(~packed.columns["held_out"])
+    chosen = np.random.default_rng(0).choice(known, min(rows, len(known)), replace=False)
+    batches = (packed.batch(np.array([row])) for row in chosen)
+    with torch.no_grad():
+        scale_layers(reader, largest_inputs(reader, ((b.ids, b.mask, b.statement) for b in batches)))
     out.mkdir(parents=True, exist_ok=True)
-    export_graph(reader, out / "reader.onnx")
+    export_graphs(reader, out / "reader_early.onnx", out / "reader_late.onnx")
     np.savez(out / "reader_tables.npz", **tables(reader))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import queue
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,8 +17,6 @@ from torch import Tensor
 from medassay.training.reader.model import Reader
 
 CLS, PAD, SEP = 0, 1, 2
-_NEW_RATE = 5e-4
-"""Rate of the layers that only serve to guess masked words."""
 LONGEST, STATEMENT_TOKENS = 512, 224
 
 
@@ -41,58 +37,74 @@ class Recipe:
     severity_weight: float = 0.3
     expert_weight: float = 1.0
     quality_weight: float = 1.0
+    early_weight: float = 0.3
+    """What the early heads' loss counts, and the divergence of their verdicts from those of the last layer."""
     seconds: float | None = None
     """Time after which training has ended, whatever is left of the passes; the rate falls accordingly."""
 
 
 class Packed:
-    """The packed pairs: rows of token ids on demand."""
+    """The packed pairs: columns by name, and rows of token ids on demand, on the device that trains."""
 
-    def __init__(self, path: Path) -> None:
-        with np.load(path) as stored:
+    def __init__(self, path: Path, device: str = "cpu") -> None:
+        with np.load(path, allow_pickle=False) as stored:
             self.columns: dict[str, Any] = {name: stored[name] for name in stored.files}
         self.starts = np.concatenate([[0], self.columns["ends"][:-1]])
-        self.frame = (CLS, SEP, SEP)
+        self.device = device
+        own = self.columns["ends"] - self.starts
+        first, second = own[self.columns["text"]], own[self.columns["statement"]]
+        room = LONGEST - 4
+        kept = np.minimum(second, np.maximum(STATEMENT_TOKENS, room - first))
+        self.sizes = np.stack([np.minimum(first, room - kept), kept], 1)
+        self.tokens = torch.from_numpy(self.columns["tokens"].astype(np.int32)).to(device)
+        begins = np.stack([self.starts[self.columns["text"]], self.starts[self.columns["statement"]]], 1)
+        self.known = {"begins": self._tensor(begins, np.int64), "sizes": self._tensor(self.sizes, np.int64)}
+        for name in ("label", "kind", "at"):
+            self.known[name] = self._tensor(self.columns[name], np.int64)
+        for name in ("severity", "quality", "expert"):
+            values = self.columns[name].astype(np.float32)
+            self.known[name] = self._tensor(np.where(np.isnan(values), -1.0, values), np.float32)
+
+    def _tensor(self, values: Any, kind: Any) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values.astype(kind))).to(self.device)
 
     def __len__(self) -> int:
         return len(self.columns["text"])
 
-    def _ids(self, text: int) -> Any:
-        return self.columns["tokens"][self.starts[text] : self.columns["ends"][text]]
-
-    def row(self, i: int) -> tuple[Any, int]:
-        """Token ids of a row and where its statement begins."""
-        first, second = self._ids(self.columns["text"][i]), self._ids(self.columns["statement"][i])
-        room = LONGEST - 4
-        kept = min(len(second), max(STATEMENT_TOKENS, room - len(first)))
-        first = first[: room - kept]
-        ids = np.concatenate([[CLS], first, [SEP, SEP], second[:kept], [SEP]]).astype(np.int64)
-        return ids, len(first) + 3
-
     def lengths(self) -> Any:
-        own = self.columns["ends"] - self.starts
-        return np.minimum(own[self.columns["text"]] + own[self.columns["statement"]] + 4, LONGEST)
+        """Tokens of each row, frame tokens included."""
+        return self.sizes.sum(1) + 4
+
+    def batch(self, rows: Any) -> Batch:
+        """Some rows, padded to the longest: `<s> text </s> </s> statement </s>`."""
+        longest = -(-int(self.lengths()[rows].max()) // 8) * 8
+        index = torch.from_numpy(rows).to(self.device, non_blocking=True)
+        known = {name: value[index] for name, value in self.known.items()}
+        text, statement = known["sizes"][:, :1], known["sizes"][:, 1:]
+        at = torch.arange(longest, device=self.device)[None]
+        in_text = (at >= 1) & (at <= text)
+        in_statement = (at >= text + 3) & (at < text + 3 + statement)
+        token = known["begins"][:, :1] + at - 1
+        token = torch.where(in_statement, known["begins"][:, 1:] + at - text - 3, token)
+        ids = self.tokens[torch.where(in_text | in_statement, token, 0)].long()
+        ids = torch.where(in_text | in_statement, ids, SEP)
+        ids = torch.where(at > text + statement + 3, PAD, ids)
+        ids[:, 0] = CLS
+        return Batch(ids, (ids != PAD).long(), in_statement.long(), in_text, known)
 
 
 @dataclass
 class Batch:
-    rows: Any
+    """ids, mask, statement: [rows, length], as the reader takes them; text: true on the text's tokens.
+
+    known: what is known of each row, -1 where something is not.
+    """
+
     ids: Tensor
     mask: Tensor
     statement: Tensor
-
-
-def collate(packed: Packed, rows: Any, device: str) -> Batch:
-    """Rows of a batch, padded to the longest."""
-    made = [packed.row(i) for i in rows]
-    longest = -(-max(len(ids) for ids, _ in made) // 8) * 8
-    ids = np.full((len(made), longest), PAD, np.int64)
-    statement = np.zeros((len(made), longest), np.int64)
-    for k, (row, begins) in enumerate(made):
-        ids[k, : len(row)] = row
-        statement[k, begins : len(row) - 1] = 1
-    tensor = torch.from_numpy(ids).to(device, non_blocking=True)
-    return Batch(rows, tensor, (tensor != PAD).long(), torch.from_numpy(statement).to(device, non_blocking=True))
+    text: Tensor
+    known: dict[str, Tensor]
 
 
 def batches(lengths: Any, order: Any, tokens: int, most: int, rng: Any) -> Iterator[Any]:
@@ -117,68 +129,42 @@ def batches(lengths: Any, order: Any, tokens: int, most: int, rng: Any) -> Itera
     yield from (np.array(group) for group in groups)
 
 
-def ahead(packed: Packed, groups: list[Any], device: str) -> Iterator[Batch]:
-    """The batches, the next ones prepared in a thread while one is computed."""
-    waiting: queue.Queue[Batch | None] = queue.Queue(maxsize=8)
-
-    def fill() -> None:
-        for rows in groups:
-            waiting.put(collate(packed, rows, "cpu"))
-        waiting.put(None)
-
-    threading.Thread(target=fill, daemon=True).start()
-    while (batch := waiting.get()) is not None:
-        moved = [value.to(device, non_blocking=True) for value in (batch.ids, batch.mask, batch.statement)]
-        yield Batch(batch.rows, *moved)
+ALLOWED = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 1), (1, 1, 0), (1, 1, 1))
+"""For each label the verdicts that it allows; the last row is for pairs without a label."""
 
 
-def loss_of(out: dict[str, Tensor], batch: Batch, columns: dict[str, Any], recipe: Recipe) -> Tensor:
+def loss_of(out: dict[str, Tensor], batch: Batch, recipe: Recipe) -> Tensor:
     """The sum of the heads' losses over the rows that know an answer, per row of the batch."""
-    device = batch.ids.device
-    total = out["verdict"].sum() * 0.0
+    known = batch.known
+    logs = out["verdict"].log_softmax(1)
+    allowed = torch.tensor(ALLOWED, device=logs.device)[known["label"]].float()
+    right = -torch.logsumexp(logs + torch.log(allowed.clamp(min=1e-9)), 1)
+    sure = (allowed.sum(1) == 1).float()
+    total = (right - recipe.smoothing * sure * (right + logs.mean(1))).sum()
+    kinds = out["kind"].log_softmax(1).gather(1, known["kind"].clamp(min=0)[:, None])[:, 0]
+    total = total - recipe.kind_weight * (kinds * (known["kind"] >= 0)).sum()
+    for name, weight, most in (
+        ("severity", recipe.severity_weight, 1.0),
+        ("quality", recipe.quality_weight, 1.0),
+        ("expert", 2.0 * recipe.expert_weight, 5.0),
+    ):
+        wanted = known[name].clamp(min=0) / most
+        each = F.binary_cross_entropy_with_logits(out[name][:, 0], wanted, reduction="none")
+        total = total + weight * (each * (known[name] >= 0)).sum()
+    total = total + recipe.expert_weight * _ranking_loss(out["expert"][:, 0], known["expert"])
+    at = torch.arange(batch.ids.shape[1], device=logs.device)[None] - 1
+    wanted = ((at >= known["at"][:, :1]) & (at < known["at"][:, 1:])).float()
+    each = F.binary_cross_entropy_with_logits(out["place"], wanted, reduction="none") * batch.text
+    mean = each.sum(1) / batch.text.sum(1).clamp(min=1)
+    total = total + recipe.place_weight * 8.0 * (mean * (known["at"][:, 0] >= 0)).sum()
+    return total / len(batch.ids)
 
-    def rows(known: Any) -> Tensor:
-        return torch.from_numpy(np.flatnonzero(known)).to(device, non_blocking=True)
 
-    def values(name: str, known: Any, kind: Any = np.float32) -> Tensor:
-        return torch.from_numpy(columns[name][batch.rows][known].astype(kind)).to(device, non_blocking=True)
-
-    label = columns["label"][batch.rows]
-    sure, either = (label >= 0) & (label < 3), label == 3
-    if sure.any():
-        wanted = values("label", sure, np.int64)
-        total = total + F.cross_entropy(
-            out["verdict"][rows(sure)], wanted, reduction="sum", label_smoothing=recipe.smoothing
-        )
-    if either.any():
-        total = total - torch.logsumexp(out["verdict"][rows(either)].log_softmax(1)[:, 1:], 1).sum()
-    known = columns["kind"][batch.rows] >= 0
-    if known.any():
-        wanted = values("kind", known, np.int64)
-        total = total + recipe.kind_weight * F.cross_entropy(out["kind"][rows(known)], wanted, reduction="sum")
-    for name, weight, scale in (("severity", recipe.severity_weight, 1.0), ("quality", recipe.quality_weight, 1.0)):
-        column = columns[name][batch.rows].astype(np.float32)
-        known = column >= 0  # NaN is not
-        if known.any():
-            wanted = values(name, known) * scale
-            given = out[name][rows(known), 0]
-            total = total + weight * F.binary_cross_entropy_with_logits(given, wanted, reduction="sum")
-    known = ~np.isnan(columns["expert"][batch.rows])
-    if known.any():
-        given, wanted = out["expert"][rows(known), 0], values("expert", known) / 5.0
-        each = 2.0 * F.binary_cross_entropy_with_logits(given, wanted, reduction="sum")
-        above = (wanted[:, None] - wanted[None, :] > 0.05).float()
-        ranked = (F.softplus(given[None, :] - given[:, None]) * above).sum() / above.sum().clamp(min=1.0)
-        total = total + recipe.expert_weight * (each + ranked * int(known.sum()))
-    known = columns["at"][batch.rows, 0] >= 0
-    if known.any():
-        at, some = values("at", known, np.int64), rows(known)
-        index = torch.arange(batch.ids.shape[1], device=device)[None] - 1
-        wanted = ((index >= at[:, :1]) & (index < at[:, 1:])).float()
-        text = (batch.mask * (1 - batch.statement))[some].float()
-        each = F.binary_cross_entropy_with_logits(out["place"][some], wanted, reduction="none")
-        total = total + recipe.place_weight * ((each * text).sum(1) / text.sum(1) * 8.0).sum()
-    return total / len(batch.rows)
+def _ranking_loss(given: Tensor, scores: Tensor) -> Tensor:
+    """Mean softplus over the pairs of rated rows with different scores, times the number of rated rows."""
+    rated = scores >= 0
+    above = ((scores[:, None] - scores[None, :] > 0.25) & rated[:, None] & rated[None, :]).float()
+    return (F.softplus(given[None, :] - given[:, None]) * above).sum() / above.sum().clamp(min=1.0) * rated.sum()
 
 
 def schedule(at: float, warmup: float) -> float:
@@ -199,10 +185,10 @@ def training_order(columns: dict[str, Any], passes: float, rng: Any) -> Any:
 def optimizer_of(reader: Reader, recipe: Recipe) -> torch.optim.AdamW:
     heads, plain, decayed = [], [], []
     for name, value in reader.named_parameters():
-        if name.startswith("heads"):
-            heads.append(value)
-        elif not value.requires_grad:
+        if not value.requires_grad:
             continue
+        if "heads" in name:
+            heads.append(value)
         elif value.ndim < 2 or "relative" in name:
             plain.append(value)
         else:
@@ -215,19 +201,19 @@ def optimizer_of(reader: Reader, recipe: Recipe) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-6, fused=torch.cuda.is_available())
 
 
-def train(reader: Reader, packed: Packed, recipe: Recipe, device: str) -> None:
-    """Train in place."""
+def train(reader: Reader, packed: Packed, recipe: Recipe) -> None:
+    """Train in place, on the device of the packed pairs."""
     torch.manual_seed(recipe.seed)
     rng = np.random.default_rng(recipe.seed)
+    device = packed.device
     reader.to(device).train()
     order = training_order(packed.columns, recipe.passes, rng)
-    lengths = packed.lengths()
-    groups = list(batches(lengths, order, recipe.tokens, recipe.rows, rng))
+    groups = list(batches(packed.lengths(), order, recipe.tokens, recipe.rows, rng))
     optimizer = optimizer_of(reader, recipe)
     base = [group["lr"] for group in optimizer.param_groups]
     print(f"{len(order):,} rows, {len(groups):,} steps", flush=True)
     began = time.monotonic()
-    for step, batch in enumerate(ahead(packed, groups, device)):
+    for step, rows in enumerate(groups):
         done = step / len(groups)
         if recipe.seconds is not None:
             done = max(done, (time.monotonic() - began) / recipe.seconds)
@@ -235,9 +221,15 @@ def train(reader: Reader, packed: Packed, recipe: Recipe, device: str) -> None:
                 break
         for group, rate in zip(optimizer.param_groups, base):
             group["lr"] = rate * schedule(done, recipe.warmup)
+        batch = packed.batch(rows)
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            out = reader(batch.ids, batch.mask, batch.statement)
-        loss = loss_of(out, batch, packed.columns, recipe)
+            early, last = reader(batch.ids, batch.mask, batch.statement)
+        loss = loss_of(last, batch, recipe)
+        if recipe.early_weight:
+            taught = F.kl_div(
+                early["verdict"].log_softmax(1), last["verdict"].detach().softmax(1), reduction="batchmean"
+            )
+            loss = loss + recipe.early_weight * (loss_of(early, batch, recipe) + taught)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
@@ -249,65 +241,27 @@ def train(reader: Reader, packed: Packed, recipe: Recipe, device: str) -> None:
             )
 
 
-def answers(reader: Reader, packed: Packed, rows: Any, device: str, tokens: int = 64_000) -> dict[str, Any]:
-    """The heads' answers for some rows, and for each row whether the likeliest token of the text is a deciding one."""
+def answers(reader: Reader, packed: Packed, rows: Any, tokens: int = 64_000) -> list[dict[str, Any]]:
+    """The answers of the early heads and of the heads for some rows.
+
+    `placed` says for each row whether the likeliest token of the text is a deciding one.
+    """
+    device = packed.device
     reader.to(device).eval()
-    lengths = packed.lengths()
-    out: dict[str, Any] = {name: np.zeros((len(rows), size), np.float32) for name, size in SIZES.items()}
+    both = [{name: np.zeros((len(rows), size), np.float32) for name, size in SIZES.items()} for _ in range(2)]
     position = {int(row): k for k, row in enumerate(rows)}
-    for some in batches(lengths, np.asarray(rows), tokens, 4096, np.random.default_rng(0)):
-        batch = collate(packed, some, device)
+    for some in batches(packed.lengths(), np.asarray(rows), tokens, 4096, np.random.default_rng(0)):
+        batch = packed.batch(some)
         with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             given = reader(batch.ids, batch.mask, batch.statement)
-        text = batch.mask * (1 - batch.statement)
-        text[:, 0] = 0
-        place = given["place"].float().masked_fill(text == 0, -1e4).argmax(1).cpu().numpy() - 1
         at = packed.columns["at"][some]
-        values = {name: given[name].float().cpu().numpy() for name in SIZES if name != "placed"}
-        values["placed"] = ((place >= at[:, 0]) & (place < at[:, 1])).astype(np.float32)[:, None]
-        for name, value in values.items():
-            for k, row in enumerate(some):
-                out[name][position[int(row)]] = value[k]
-    return out
+        kept = [position[int(row)] for row in some]
+        for table, heads in zip(both, given):
+            for name in SIZES.keys() - {"placed"}:
+                table[name][kept] = heads[name].float().cpu().numpy()
+            likeliest = heads["place"].float().masked_fill(~batch.text, -1e4).argmax(1).cpu().numpy() - 1
+            table["placed"][kept] = ((likeliest >= at[:, 0]) & (likeliest < at[:, 1]))[:, None]
+    return both
 
 
 SIZES = {"verdict": 3, "kind": 22, "severity": 1, "expert": 1, "quality": 1, "placed": 1}
-
-
-def adapt(reader: Reader, texts: Any, device: str, *, tokens: int = 32_000, rate: float = 5e-5, seed: int = 1) -> None:
-    """Masked-language training of the encoder on plain medical text, [rows, length] ids; one pass."""
-    torch.manual_seed(seed)
-    rng = np.random.default_rng(seed)
-    encoder = reader.encoder.to(device).train()
-    hidden = reader.shape.hidden
-    dense = torch.nn.Linear(hidden, hidden).to(device)
-    norm = torch.nn.LayerNorm(hidden).to(device)
-    bias = torch.nn.Parameter(torch.zeros(reader.shape.vocabulary, device=device))
-    new = [*dense.parameters(), *norm.parameters(), bias]
-    optimizer = torch.optim.AdamW(
-        [{"params": list(encoder.parameters()), "lr": rate}, {"params": new, "lr": _NEW_RATE}], weight_decay=0.01
-    )
-    size = max(1, tokens // texts.shape[1])
-    order = rng.permutation(len(texts))
-    steps = max(1, len(order) // size)
-    mask_id = reader.shape.vocabulary - 1
-    for step in range(steps):
-        scale = schedule(step / steps, 0.1)
-        for group, full in zip(optimizer.param_groups, (rate, _NEW_RATE)):
-            group["lr"] = full * scale
-        ids = torch.from_numpy(texts[order[step * size : (step + 1) * size]].astype(np.int64)).to(device)
-        chosen = (torch.rand(ids.shape, device=device) < 0.2) & (ids > 4)
-        draw = torch.rand(ids.shape, device=device)
-        shown = torch.where(chosen & (draw < 0.8), mask_id, ids)
-        shown = torch.where(chosen & (draw > 0.9), torch.randint_like(ids, 1000, mask_id), shown)
-        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            x = encoder(shown, (ids != PAD).long())[chosen]
-            x = norm(F.gelu(dense(x)))
-            logits = F.linear(x, encoder.words.weight, bias)
-        loss = F.cross_entropy(logits.float(), ids[chosen])
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
-        optimizer.step()
-        if step % 100 == 0:
-            print(f"adapt step {step}/{steps} loss {float(loss.detach()):.3f}", flush=True)
