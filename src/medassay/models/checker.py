@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from medassay.models.activations import sigmoid, softmax
+from medassay.models.activations import sigmoid
 from medassay.models.base import Encoder, Matrix
 from medassay.models.excerpts import Excerpt, excerpt, joined, lexical_relevance, relevance, segments, stems
 from medassay.models.graphs import ModelSet
@@ -45,16 +45,20 @@ class _Segmented:
 
 
 class EmbeddedChecker:
-    """The checker of a model set. Pairs are (text, statement)."""
+    """The checker of a model set. Pairs are (text, statement).
 
-    def __init__(self, models: ModelSet, encoder: Encoder) -> None:
-        settings = models.role("checker")
-        self.name = f"{models.name}/checker"
+    Args:
+        models: the set.
+        encoder: chooses the excerpts of long texts.
+        fast: use the early heads of the reader alone.
+    """
+
+    def __init__(self, models: ModelSet, encoder: Encoder, fast: bool = False) -> None:
+        models.role("checker")
+        self.name = f"{models.name}/checker" + ("-fast" if fast else "")
         self.models = models
         self.encoder = encoder
-        self.reader = open_reader(models, str(settings["graph"]), str(settings["tables"]))
-        self.temperature = float(settings.get("temperature", 1.0))
-        self.bias = np.array(settings.get("bias", (0.0, 0.0, 0.0)), np.float32)
+        self.reader = open_reader(models, fast)
         self.segmented: OrderedDict[str, _Segmented] = OrderedDict()
 
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
@@ -123,7 +127,7 @@ class EmbeddedChecker:
         return [self._check(part, tokens[part.text], answer) for (part, _), answer in zip(pairs, answers)]
 
     def _check(self, part: Excerpt, tokens: Tokens, answer: PairAnswer) -> Check:
-        chances = softmax((answer.verdict / self.temperature + self.bias)[None])[0]
+        chances = self.reader.probabilities(answer)
         split = len(CONTRADICTION_KINDS)
         if chances[1] > chances[2]:
             kind = INVENTION_KINDS[int(answer.kind[split:].argmax())]

@@ -1,4 +1,7 @@
-"""The reader of a model set: reads a text and a statement together, one pair per run of its graph.
+"""The reader of a model set: reads a text and a statement together, one pair per run of its graphs.
+
+The first graph holds the early layers with heads of their own, the second the other layers. Where the early heads are
+sure of their verdict, the second is not run; the fast reader never runs it.
 
 Pairs are not batched: weights and activations are 8-bit integers whose scale is taken over a run, and an answer must
 not depend on what else was asked. A run of one pair fills two cores. Equal pairs are read once.
@@ -6,14 +9,16 @@ not depend on what else was asked. A run of one pair fills two cores. Equal pair
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
+from medassay.models.activations import softmax
 from medassay.models.base import Matrix
+from medassay.models.caching import RecentAnswers
 from medassay.models.graphs import ModelSet
 
 OUTPUTS = ("verdict", "kind", "severity", "expert", "quality", "place")
@@ -37,50 +42,62 @@ IdPair = tuple[tuple[int, ...], tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class PairAnswer:
-    """What the heads answer for one pair, before softmax or sigmoid; `place`: a number for each token of the text."""
+    """What the heads answer for one pair, before softmax or sigmoid.
+
+    place: a number for each token of the text, higher where it belongs to the words that decide.
+    early: whether the early heads answered.
+    """
 
     verdict: Matrix
     kind: Matrix
     severity: float
-    expert: float
     place: Matrix
+    early: bool
 
 
 class Reader:
-    """The reader's tables and graph."""
+    """The reader's tables and graphs.
 
-    def __init__(self, models: ModelSet, graph: str, tables: str) -> None:
+    Args:
+        models: the set.
+        fast: let the early heads answer always.
+    """
+
+    def __init__(self, models: ModelSet, fast: bool = False) -> None:
+        settings = models.role("reader")
         self.models = models
-        self.graph = graph
-        with np.load(models.file(tables), allow_pickle=False) as stored:
+        self.fast = fast
+        self.early, self.late = str(settings["early"]), str(settings["late"])
+        self.sure = float(settings["sure"])
+        self.temperatures = (float(settings["early_temperature"]), float(settings["temperature"]))
+        with np.load(models.file(str(settings["tables"])), allow_pickle=False) as stored:
             self.words, self.scales = stored["words"], stored["scales"]
             self.positions = stored["positions"].astype(np.float32)
             self.gain, self.shift = stored["gain"], stored["shift"]
-        self.cache: OrderedDict[IdPair, PairAnswer] = OrderedDict()
+        self.cache: RecentAnswers[IdPair, PairAnswer] = RecentAnswers(_CACHED)
+
+    def probabilities(self, answer: PairAnswer) -> Matrix:
+        """Calibrated probabilities of supported, not stated, contradicted."""
+        chances: Matrix = softmax((answer.verdict / self.temperatures[not answer.early])[None])[0]
+        return chances
 
     def read(self, pairs: Sequence[IdPair]) -> list[PairAnswer]:
         """The answers for pairs of token ids (BERT's, without frame tokens): a text and a statement each."""
-        for pair in dict.fromkeys(pairs):
-            if pair not in self.cache:
-                self.cache[pair] = self._read(*pair)
-        answers = [self.cache[pair] for pair in pairs]
-        while len(self.cache) > _CACHED:
-            self.cache.popitem(last=False)
-        return answers
+        return self.cache.look_up(pairs, lambda fresh: [self._read(*pair) for pair in fresh])
 
     def _read(self, text: Sequence[int], statement: Sequence[int]) -> PairAnswer:
         room = LONGEST - 4
         kept = min(len(statement), max(STATEMENT_TOKENS, room - len(text)))
         text = text[: room - kept]
-        middle = [END, END]
-        row = [BEGIN, *(i + SHIFT for i in text), *middle, *(i + SHIFT for i in statement[:kept]), END]
+        row = [BEGIN, *(i + SHIFT for i in text), END, END, *(i + SHIFT for i in statement[:kept]), END]
         mask = np.zeros((1, len(row)), np.int64)
         mask[0, len(text) + 3 : -1] = 1
-        outputs = self.models.run(self.graph, {"hidden": self._embed(row)[None], "statement": mask})
-        answers = dict(zip(OUTPUTS, outputs, strict=True))
-        place = answers["place"][0, 1 : len(text) + 1].copy()
-        severity, expert = float(answers["severity"][0, 0]), float(answers["expert"][0, 0])
-        return PairAnswer(answers["verdict"][0].copy(), answers["kind"][0].copy(), severity, expert, place)
+        states, *heads = self.models.run(self.early, {"hidden": self._embed(row)[None], "statement": mask})
+        answer = _answer(dict(zip(OUTPUTS, heads, strict=True)), len(text), early=True)
+        if self.fast or float(self.probabilities(answer).max()) >= self.sure:
+            return answer
+        heads = self.models.run(self.late, {"hidden": states, "statement": mask})
+        return _answer(dict(zip(OUTPUTS, heads, strict=True)), len(text), early=False)
 
     def _embed(self, row: Sequence[int]) -> Matrix:
         at = np.asarray(row, np.int64)
@@ -91,7 +108,13 @@ class Reader:
         return states
 
 
+def _answer(heads: Mapping[str, Any], text: int, *, early: bool) -> PairAnswer:
+    place = heads["place"][0, 1 : text + 1].copy()
+    severity = float(heads["severity"][0, 0])
+    return PairAnswer(heads["verdict"][0].copy(), heads["kind"][0].copy(), severity, place, early)
+
+
 @lru_cache(maxsize=8)
-def open_reader(models: ModelSet, graph: str, tables: str) -> Reader:
-    """The reader of a set, opened once: all roles that name it share its cache."""
-    return Reader(models, graph, tables)
+def open_reader(models: ModelSet, fast: bool = False) -> Reader:
+    """The reader of a set, opened once: all roles that use it share its cache."""
+    return Reader(models, fast)
