@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from medassay.errors import ModelError
 from medassay.models import load
 from medassay.models.checker import deciding_words, joined_check
+from medassay.models.graphs import write_manifest
 from medassay.models.tokens import Tokens
 from medassay.spans import Check
 
@@ -38,6 +41,50 @@ def test_the_deciding_words_are_the_likeliest_token_and_its_likely_neighbours() 
     assert deciding_words(tokens, np.zeros(0, np.float32)) == (0, 0)
 
 
-def test_a_set_without_a_checker_says_so() -> None:
+def test_a_set_without_a_checker_says_so(tmp_path: Path) -> None:
+    write_manifest(tmp_path, "empty-1", {}, {"licence": "none", "source": "none"})
     with pytest.raises(ModelError, match="no model for the role 'checker'"):
-        load("checker")
+        load("checker", str(tmp_path))
+
+
+REPORT = (
+    "Left breast, core biopsy: invasive ductal carcinoma, grade 2, measuring 14 mm. No lymphovascular invasion is "
+    "seen. Oestrogen receptor positive in 95% of cells, HER2 negative."
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("The tumour is an invasive ductal carcinoma.", "supported"),
+        ("The tumor cells express ER.", "supported"),
+        ("The tumour measures 41 mm.", "contradicted"),
+        ("Lymphovascular invasion is present.", "contradicted"),
+        ("The biopsy is of the right breast.", "contradicted"),
+        ("The patient's mother had ovarian cancer.", "not_stated"),
+    ],
+)
+def test_the_embedded_checker_reads(statement: str, verdict: str) -> None:
+    assert load("checker").check([(REPORT, statement)])[0].verdict == verdict
+
+
+def test_answers_do_not_depend_on_what_else_is_asked() -> None:
+    pairs = [(REPORT, "HER2 is positive."), ("Chest clear.", "No crackles."), (REPORT, "The tumour is grade 2.")]
+    for spec in ("embedded", "fast"):
+        checker = load("checker", spec)
+        together = checker.probabilities(pairs)
+        assert np.allclose(together.sum(1), 1.0, atol=1e-5)
+        assert np.array_equal(together, np.concatenate([checker.probabilities([pair]) for pair in pairs]))
+
+
+def test_the_fast_checker_has_a_name_of_its_own() -> None:
+    assert load("checker", "fast").name == load("checker").name + "-fast"
+    assert load("encoder", "fast") is load("encoder")
+
+
+def test_a_long_text_is_read_where_the_statement_points() -> None:
+    filler = "The patient was reviewed on the ward and the plan was unchanged. " * 400
+    text = filler + REPORT + " " + filler
+    check = load("checker").check([(text, "The tumour measures 14 mm.")])[0]
+    assert check.verdict == "supported"
+    assert "14 mm" in text[check.start - 40 : check.end + 40]

@@ -64,7 +64,7 @@ def test_check_stops_at_a_changed_file(model_set: Path, medassay: Run) -> None:
     assert ran.code == 2
     assert "wrong hash" in ran.err
     assert "ner.onnx" in ran.err
-    assert "pip install --force-reinstall medassay" in ran.err
+    assert "pip install --force-reinstall medassay-models" in ran.err
 
 
 def test_check_stops_at_a_missing_file_and_a_missing_set(model_set: Path, medassay: Run) -> None:

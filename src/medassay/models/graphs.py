@@ -8,6 +8,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -20,7 +21,18 @@ from medassay.files import write_text
 from medassay.models.base import Matrix
 from medassay.models.tokens import CLS, SEP, Tokenizer, batches, pad
 
-HOME = Path(__file__).parent / "embedded"
+
+def _home() -> Path:
+    """The folder of the embedded set: in a checkout beside this file, otherwise where `medassay-models` put it."""
+    beside = Path(__file__).parent / "embedded"
+    if (beside / "manifest.json").is_file():
+        return beside
+    spec = find_spec("medassay_models")
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    return Path(folders[0]) if folders else beside
+
+
+HOME = _home()
 SCHEMA = 1
 BUDGET = 1024
 """Padded tokens per batch: fills the cores and stays in their caches; larger batches were a quarter slower."""
@@ -29,7 +41,8 @@ _CACHE_BYTES = 96 * 2**20
 _SETS: WeakSet[ModelSet] = WeakSet()
 _INHERITED: list[dict[str, Any]] = []
 """Sessions of a parent process; kept, because closing one would wait for threads that are not here."""
-_REINSTALL = "pip install --force-reinstall medassay"
+RESTORE = "pip install --force-reinstall medassay-models medassay-models-reader"
+"""What to do where the weights are missing or damaged."""
 
 
 class ModelSet:
@@ -40,12 +53,12 @@ class ModelSet:
         try:
             self.manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise ModelError(f"{folder}: no manifest.json, so no model set. Restore it: {_REINSTALL}") from None
+            raise ModelError(f"{folder}: no manifest.json, so no model set. Install the weights: {RESTORE}") from None
         except ValueError as error:
-            raise ModelError(f"{folder / 'manifest.json'}: not JSON ({error}). Restore it: {_REINSTALL}") from error
+            raise ModelError(f"{folder / 'manifest.json'}: not JSON ({error}). Restore it: {RESTORE}") from error
         if not isinstance(self.manifest, dict) or not {"set", "files", "roles"} <= set(self.manifest):
             raise ModelError(
-                f"{folder / 'manifest.json'}: not a model set's manifest (set, files, roles). Restore it: {_REINSTALL}"
+                f"{folder / 'manifest.json'}: not a model set's manifest (set, files, roles). Restore it: {RESTORE}"
             )
         if self.manifest.get("schema") != SCHEMA:
             raise ModelError(
@@ -59,7 +72,7 @@ class ModelSet:
 
     @property
     def name(self) -> str:
-        """The set's name, as in signatures: `embedded-1`."""
+        """The set's name, as in signatures: `embedded-2`."""
         return str(self.manifest["set"])
 
     def role(self, role: str) -> Mapping[str, Any]:
@@ -81,10 +94,10 @@ class ModelSet:
         """The path of a file of the set, after its hash has been checked."""
         entry = next((e for e in self.manifest["files"] if e["name"] == name), None)
         if entry is None:
-            raise ModelError(f"{self.folder}: the manifest does not list '{name}'. Restore it: {_REINSTALL}")
+            raise ModelError(f"{self.folder}: the manifest does not list '{name}'. Restore it: {RESTORE}")
         problem = self.problem(entry)
         if problem:
-            raise ModelError(f"{self.folder / name}: {problem}. Restore it: {_REINSTALL}")
+            raise ModelError(f"{self.folder / name}: {problem}. Restore it: {RESTORE}")
         return self.folder / name
 
     @cached_property
@@ -100,7 +113,7 @@ class ModelSet:
             outputs: list[Any] = self.sessions[graph].run(None, dict(feeds))
         except Exception as error:  # ONNX Runtime has a type of its own for each way a graph may not fit
             raise ModelError(
-                f"{self.folder / graph}: not the graph that this version expects ({error}). Restore it: {_REINSTALL}"
+                f"{self.folder / graph}: not the graph that this version expects ({error}). Restore it: {RESTORE}"
             ) from error
         return outputs
 

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from medassay.errors import ModelError
-from medassay.models.graphs import HOME, ModelSet
+from medassay.models.graphs import HOME, RESTORE, ModelSet
 from medassay.models.hub_files import check_tokenizer, check_weights, read_config
 from medassay.models.loading import PAPER, ROLES
 
 GOOD = ("ok", "not fetched", "not verified")
-_REINSTALL = "pip install --force-reinstall medassay"
 _LICENCE = re.compile(r"^license(?:_name)?:\s*[\"']?([\w.+ -]+)", re.MULTILINE)
 
 
@@ -66,7 +65,7 @@ def set_items(folder: Path, source: str) -> list[Item]:
         problem = models.problem(entry)
         state = "ok" if problem is None else "missing" if problem == "missing" else "wrong hash"
         size = path.stat().st_size if path.is_file() else None
-        remedy = "" if problem is None else f"{path}: {problem}. Restore it: {_REINSTALL}"
+        remedy = "" if problem is None else f"{path}: {problem}. Restore it: {RESTORE}"
         roles = _roles_of(entry["name"], models.manifest["roles"])
         items.append(Item(roles, models.name, entry["name"], size, str(entry["licence"]), state, remedy))
     return items

@@ -33,7 +33,9 @@ class EmbeddedNli:
         self.models = models
         self.settings = models.role("nli")
         self.name = f"{models.name}/nli" + ("-fast" if fast else "")
-        self.judge = self._by_pair_model(open_pairs(models, "nli")) if "graph" in self.settings else self._by_reader(fast)
+        self.judge = (
+            self._by_pair_model(open_pairs(models, "nli")) if "graph" in self.settings else self._by_reader(fast)
+        )
 
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
         """[pairs, 3] probabilities of entailment, neutral, contradiction of (premise, hypothesis) pairs.

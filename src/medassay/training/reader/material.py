@@ -413,4 +413,3 @@ def quality_pairs(data: Path) -> list[Pair]:
     found += [(first, first, second) for first, second in zip(notes[:500], notes[500:1000])]
     short = [each for each in found if each[1].strip() and each[2].strip() and len(each[1]) + len(each[2]) < 1700]
     return [Pair("quality", document, text, other, passes=1.5) for document, text, other in short]
-

@@ -70,6 +70,8 @@ def write_base(base: Path, folder: Path, levels: float) -> None:
 
 def _with_quality(pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs with the quality that the present model set gives them: the new set's head starts from it."""
+    from medassay.models import load
+
     scores = load("quality").scores([(pair.text, pair.statement) for pair in pairs])
     return [replace(pair, quality=float(min(max(score, 0.0), 1.0))) for pair, score in zip(pairs, scores)]
 
