@@ -18,7 +18,7 @@ from medassay.training.reader.shards import read_shards, write_shards
 
 if TYPE_CHECKING:
     from medassay.training.reader.material import Pair
-    from medassay.training.reader.model import Reader
+    from medassay.training.reader.model import Reader, Shape
 
 WORDS = "embeddings.word_embeddings.weight"
 """The base's word vectors. They are not trained: words that the material lacks keep their meaning."""
@@ -95,13 +95,14 @@ def train(folder: Path, out: Path, *, passes: float = 3.0, seconds: float | None
     write_answers(reader, packed, out)
 
 
-def untrained(folder: Path) -> Reader:
+def untrained(folder: Path, shape: Shape | None = None) -> Reader:
     """The reader that training starts from; its word vectors are not trained."""
     import torch
 
     from medassay.training.reader.model import from_mpnet
 
-    reader = from_mpnet({name: torch.from_numpy(value) for name, value in read_shards(folder, "base").items()})
+    base = {name: torch.from_numpy(value) for name, value in read_shards(folder, "base").items()}
+    reader = from_mpnet(base, shape)
     reader.encoder.words.weight.requires_grad_(False)
     return reader
 
@@ -136,7 +137,9 @@ def trained(folder: Path, base: Path) -> Reader:
     import torch
     from safetensors.numpy import load_file
 
-    reader = untrained(folder)
+    from medassay.training.reader.model import Shape
+
+    reader = untrained(folder, Shape(**json.loads((folder / "shape.json").read_text(encoding="utf-8"))))
     state = reader.state_dict()
     for name, value in read_shards(folder, "reader").items():
         stored = torch.from_numpy(value)
