@@ -22,7 +22,10 @@ def trust(
     policy: Annotated[Path | None, typer.Option(help="Weights and thresholds by trust-study calibrate.")] = None,
     mpp: console.Mpp = None,
     budget: Annotated[int | None, typer.Option(help="Patches of a slide that are looked at, at most.")] = None,
-    distance: Annotated[str, typer.Option(help="Distance between reports for stability: hare or encoder.")] = "hare",
+    mode: Annotated[str, typer.Option(help="clinical, or paper: the published formulas.")] = "clinical",
+    distance: Annotated[
+        str | None, typer.Option(help="Distance between reports for stability: hare or encoder.")
+    ] = None,
     models: console.Models = "embedded",
     subject_url: Annotated[str | None, typer.Option(help="Vision endpoint that writes the reports.")] = None,
     subject_model: Annotated[str | None, typer.Option(help="Its model.")] = None,
@@ -54,7 +57,9 @@ def trust(
     from medassay.metrics.trust import load_trust
     from medassay.report import print_routes, print_summary
 
-    made = load_trust(weights, policy, models, mpp=mpp, budget=budget, distance=distance, seed=seed)
+    if mode not in ("clinical", "paper"):
+        raise typer.BadParameter(f"'{mode}' is neither clinical nor paper", param_hint="--mode")
+    made = load_trust(weights, policy, models, mode, mpp=mpp, budget=budget, distance=distance, seed=seed)
     limits = {"timeout": subject_timeout, "concurrency": concurrency, "calls": subject_calls}
     subject = make_subject(subject_url, subject_model, subject_command, limits)
     job = TrustRun(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
@@ -33,7 +33,7 @@ _KEPT_VIEWS = 200_000
 
 
 class Grounding(Metric):
-    """S_g of PathGLS (section 3.1), and a form of it that means the same with every image model. Higher is better.
+    """S_g of PathGLS (section 3.2), and a form of it that means the same with every image model. Higher is better.
 
     Entities of the candidate that are stated as present and that an image model can see (a diagnosis, finding or
     site in its vocabulary) are embedded as t_j, the image's patches as v_i. Part `raw` is S_g as published, the
@@ -45,6 +45,9 @@ class Grounding(Metric):
     Absent and possible entities, markers, grades, margins, sizes and whatever lies outside the model's vocabulary
     are not assessed and say why. A case without an assessable entity, without tissue or with an unreadable image
     is unscored.
+
+    mode: `clinical`, as above, or `paper`: the value is S_g itself, −1 to 1, over every entity of the report, whatever
+    is said of it, through windows of 224 pixels, with no vocabulary and no line-up (PathGLS section 3.2).
 
     The embedded image model holds for images like those it learnt from, and is near chance on other sources (model
     card); a pathology CLIP model (`models=`) or maps fitted on one's own images (`medassay train image`) go further.
@@ -70,13 +73,14 @@ class Grounding(Metric):
 
     name = "grounding"
     summary = "does the image show what the report names (PathGLS, no reference)"
-    defined = "PathGLS §3.1 (raw); docs/metrics/grounding.md (calibrated)"
+    defined = "PathGLS §3.2 (raw, mode paper); docs/metrics/grounding.md (calibrated)"
     needs = frozenset({"candidate", "image"})
     parts = ("raw", "assessed", "entities")
 
     def __init__(
         self,
         *,
+        mode: Literal["clinical", "paper"] = "clinical",
         models: str = "embedded",
         images: str = "",
         mpp: Annotated[float | None, Range(0.001, 1000)] = None,
@@ -85,18 +89,23 @@ class Grounding(Metric):
         windows: bool | None = None,
     ) -> None:
         super().__init__()
-        self.models, self.images, self.mpp, self.budget, self.seed = models, images, mpp, budget, seed
+        self.mode, self.models, self.images = mode, models, images
+        self.mpp, self.budget, self.seed = mpp, budget, seed
         self.model = load("image", models)
         self.roles = (("image", models), ("ner", models), ("re", models))
-        self.windows = self.model.windows if windows is None else windows
+        self.windows = (mode == "paper" or self.model.windows) if windows is None else windows
+        if mode == "paper":
+            self.bounds = (-1.0, 1.0)
         self._seen: OrderedDict[tuple[str, int, int], Views] = OrderedDict()
 
     def settings(self) -> Mapping[str, object]:
         look = "windows" if self.windows else "patches"
         stated = {} if self.mpp is None else {"mpp": self.mpp}
+        compared = {"entities": "all"} if self.mode == "paper" else {"rivals": RIVALS}
         return {
+            "mode": self.mode,
             "models": self.model.name,
-            "rivals": RIVALS,
+            **compared,
             "look": look,
             "budget": self.budget,
             "seed": self.seed,
@@ -141,6 +150,8 @@ class Grounding(Metric):
             "assessed": float(len(counted)),
             "entities": float(len(groundings)),
         }
+        if self.mode == "paper":
+            return Score(parts["raw"], parts=parts, evidence=evidence)
         return Score(float(np.mean([item["calibrated"] for item in counted])), parts=parts, evidence=evidence)
 
     def _entities(self, report: Report) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -149,19 +160,15 @@ class Grounding(Metric):
         for entity in report.entities:
             distinct.setdefault((entity.text.lower(), entity.type, entity.assertion), entity)
         found = list(distinct.values())
+        if self.mode == "paper":
+            records = [_record(entity, assessable=True) for entity in found]
+            return records, records
         unseen = dict(zip((id(e) for e in found), why_unseen(report, found)))
         outside = self._outside([e for e in found if unseen[id(e)] is None])
         groundings, asked = [], []
         for entity in found:
             why = unseen[id(entity)] or outside.get(entity.text)
-            record: dict[str, Any] = {
-                "start": entity.start,
-                "end": entity.end,
-                "text": entity.text,
-                "type": entity.type,
-                "assertion": entity.assertion,
-                "assessable": why is None and entity.assertion == "present",
-            }
+            record = _record(entity, assessable=why is None and entity.assertion == "present")
             if why is None:
                 asked.append(record)
             if not record["assessable"]:
@@ -197,6 +204,18 @@ class Grounding(Metric):
                 self._seen.popitem(last=False)
         self._seen.move_to_end(key)
         return self._seen[key]
+
+
+def _record(entity: Entity, *, assessable: bool) -> dict[str, Any]:
+    """What is told of an entity before the image is looked at."""
+    return {
+        "start": entity.start,
+        "end": entity.end,
+        "text": entity.text,
+        "type": entity.type,
+        "assertion": entity.assertion,
+        "assessable": assessable,
+    }
 
 
 _ASSERTED = {

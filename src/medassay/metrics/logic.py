@@ -53,7 +53,7 @@ class Found:
 
 
 class Logic(Metric):
-    """S_l of PathGLS (section 3.2): 1 − the mean of the K highest p(contradiction) over pairs of statements.
+    """S_l of PathGLS (section 3.3): 1 − the mean of the K highest p(contradiction) over pairs of statements.
 
     0 to 1, higher is better; 1 means that no two statements exclude one another. Pairs come from the report's
     own statements: those that speak of the same marker, finding, diagnosis, margin, node, stage, grade, side or
@@ -73,7 +73,7 @@ class Logic(Metric):
 
     name = "logic"
     summary = "does the report contradict itself (PathGLS, no reference)"
-    defined = "PathGLS §3.2; docs/metrics/logic.md"
+    defined = "PathGLS §3.3; docs/metrics/logic.md"
     needs = frozenset({"candidate"})
     parts = ("pairs", "contradictions")
 

@@ -1,6 +1,6 @@
 """Stability: does the subject model write the same report when only what should not matter has changed?
 
-PathGLS, section Stability: S_s = 1 − ½(|Δ(R, R_stain)| + |Δ(R, R_attack)|). R is the report under judgement
+PathGLS, section 3.4: S_s = 1 − ½(|Δ(R, R_stain)| + |Δ(R, R_attack)|). R is the report under judgement
 (`candidate`), R_stain the one that the same subject wrote about the image with perturbed stains
 (`candidate_stain`), R_attack the one it wrote under a false clinical history (`candidate_attack`). Δ is a
 distance in [0, 1] that must see negation and diagnosis, so it is HARE's clinical form by default.
@@ -100,24 +100,34 @@ class Stability(Metric):
     generation: the case is unscored, because a failure is neither a match nor a number. A missing column
     (or a null) is a half that nobody generated.
 
+    mode: `clinical` or `paper`; the formula is the same, and the distance, which the paper calls semantic and does not
+        define, is `hare` in the first and `encoder` in the second.
     distance: `hare` (HARE's clinical form, mean of both directions) or `encoder` (cosine of embeddings, blind
-        to negation).
+        to negation); by default as the mode says.
     """
 
     name = "stability"
     summary = "does the report stay the same under another stain and a false clinical history?"
-    defined = "PathGLS, section Stability; docs/metrics/stability.md"
+    defined = "PathGLS §3.4; docs/metrics/stability.md"
     needs = frozenset({"candidate"})
     reads = frozenset({*HALVES.values(), *(FAILURE.format(column=column) for column in HALVES.values())})
     parts = ("stain", "attack", "halves")
 
-    def __init__(self, *, distance: Literal["hare", "encoder"] = "hare", models: str = "embedded") -> None:
+    def __init__(
+        self,
+        *,
+        mode: Literal["clinical", "paper"] = "clinical",
+        distance: Literal["hare", "encoder"] | None = None,
+        models: str = "embedded",
+    ) -> None:
         super().__init__()
+        self.mode = mode
+        distance = distance or ("hare" if mode == "clinical" else "encoder")
         self.distance: Distance = HareDistance(models) if distance == "hare" else EncoderDistance(models)
         self.roles = self.distance.roles
 
     def settings(self) -> Mapping[str, object]:
-        return {"distance": self.distance.name, **self.distance.settings(), "failed": "unscored"}
+        return {"mode": self.mode, "distance": self.distance.name, **self.distance.settings(), "failed": "unscored"}
 
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         brought = [{name: _half(case, column) for name, column in HALVES.items()} for case in cases]

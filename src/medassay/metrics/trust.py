@@ -1,6 +1,6 @@
 """Trust: may this generated report go out? Grounding, logic and stability in one number, and a route.
 
-PathGLS, section Trust: Trust = 0.4 S_g + 0.3 S_l + 0.3 S_s, no reference needed. A dimension that could not be
+PathGLS, section 3.1: Trust = 0.4 S_g + 0.3 S_l + 0.3 S_s, no reference needed. A dimension that could not be
 assessed is left out, the weights of the others are scaled to 1, and the score is labelled partial with what is
 missing and why: a partial score never deploys unless the policy says so.
 """
@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from medassay.errors import MedassayError, UnknownName, nearest
 from medassay.metrics.base import Ensemble, Metric
@@ -31,13 +31,15 @@ class Trust(Ensemble):
     For research and quality assurance: a route orders the work of people, it releases no report.
 
     members: the dimensions, with settings of their own: `trust(grounding(mpp=0.5),stability(distance=encoder))`;
-        one that is not named has its defaults. weights: `0.4:0.3:0.3`, in the order grounding, logic,
-        stability. policy: a file that `medassay trust-study calibrate` wrote; weights win over its weights.
+        one that is not named has its defaults. mode: `clinical` or `paper`, of the dimensions that are not named;
+        in `paper` they are the published formulas, and S_g enters as it is, a cosine.
+    weights: `0.4:0.3:0.3`, in the order grounding, logic, stability. policy: a file that `medassay trust-study
+        calibrate` wrote; weights win over its weights.
     """
 
     name = "trust"
     summary = "may the report go out? grounding, logic and stability, with a route"
-    defined = "PathGLS, section Trust; docs/metrics/trust.md"
+    defined = "PathGLS §3.1; docs/metrics/trust.md"
     needs = frozenset({"candidate"})
     parts = (*DIMENSIONS, "weight")
     labels = LABELS
@@ -46,6 +48,7 @@ class Trust(Ensemble):
         self,
         members: Sequence[str | Metric] = (),
         *,
+        mode: Literal["clinical", "paper"] = "clinical",
         weights: str | Mapping[str, float] | None = None,
         policy: str | Policy | None = None,
         models: str | None = None,
@@ -56,11 +59,15 @@ class Trust(Ensemble):
             given = parse_weights(weights) if isinstance(weights, str) else weights
             found = replace(found, weights=given, name=f"{found.name}*")
         self.policy = found
-        self.members = _dimensions(members, models, found)
+        self.mode = mode
+        self.members = _dimensions(members, mode, models, found)
+        if mode == "paper":
+            self.bounds = (-1.0, 1.0)
         self.reads = frozenset().union(*(member.needs | member.reads for member in self.members)) - self.needs
 
     def settings(self) -> Mapping[str, object]:
         return {
+            "mode": self.mode,
             "weights": "/".join(f"{self.policy.weights[name]:g}" for name in DIMENSIONS),
             "policy": f"{self.policy.name}@{self.policy.digest}",
             "partial": "renormalised",
@@ -80,8 +87,8 @@ class Trust(Ensemble):
             if score.value is None:
                 missing[name] = score.unscored or ""
                 continue
-            # Trust is a weighted mean of shares: a cosine below 0 grounds nothing.
-            assessed[name] = min(max(score.value, 0.0), 1.0)
+            # Trust is a weighted mean of shares: a cosine below 0 grounds nothing. The paper takes it as it is.
+            assessed[name] = score.value if self.mode == "paper" else min(max(score.value, 0.0), 1.0)
             against += int(score.parts.get("contradictions", 0))
             if "partial" in score.evidence:
                 missing[f"{name} in part"] = str(score.evidence["partial"])
@@ -115,20 +122,20 @@ class Trust(Ensemble):
         return {PARTIAL: partial, **labels} if partial else labels
 
 
-def _dimensions(members: Sequence[str | Metric], models: str | None, policy: Policy) -> tuple[Metric, ...]:
+def _dimensions(members: Sequence[str | Metric], mode: str, models: str | None, policy: Policy) -> tuple[Metric, ...]:
     """One metric for each dimension that counts, in the order of the paper."""
     from medassay.metrics.registry import load_metrics
 
     found: dict[str, Metric] = {}
     for one in members:
-        (metric,) = (one,) if isinstance(one, Metric) else load_metrics(one, models=models)
+        (metric,) = (one,) if isinstance(one, Metric) else load_metrics(one, mode=mode, models=models)
         name = metric.name.partition("(")[0]
         if name not in DIMENSIONS or name in found:
             raise MedassayError(f"trust: '{metric.name}' is no further dimension; they are {', '.join(DIMENSIONS)}")
         found[name] = metric
     for name in policy.used:
         if name not in found:
-            (found[name],) = load_metrics(name, models=models)
+            (found[name],) = load_metrics(name, mode=mode, models=models)
     return tuple(found[name] for name in DIMENSIONS if name in found)
 
 
@@ -143,12 +150,13 @@ def load_trust(
     weights: str | None = None,
     policy: str | Path | Policy | None = None,
     models: str | None = None,
+    mode: Literal["clinical", "paper"] = "clinical",
     **settings: Any,
 ) -> Trust:
-    """Trust with all three dimensions, `settings` going to those that know them (mpp, budget, distance, seed …)."""
+    """Trust with all three dimensions in one mode; `settings` (mpp, budget, distance …) go to those that know them."""
     from medassay.metrics.registry import load_metrics, metric_class
 
-    members = load_metrics(DIMENSIONS, models=models, **settings)
+    members = load_metrics(DIMENSIONS, models=models, mode=mode, **settings)
     known = {setting for name in DIMENSIONS for setting in parameters(metric_class(name))}
     for setting in settings:
         if setting not in known:
@@ -157,4 +165,4 @@ def load_trust(
                 f"trust: no dimension has a setting '{setting}'{nearest(setting, known)}. Known: {listed}"
             )
     found = policy if policy is None or isinstance(policy, Policy) else str(policy)
-    return Trust(members, weights=weights, policy=found)
+    return Trust(members, mode=mode, weights=weights, policy=found)
