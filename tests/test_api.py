@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import medassay
+from medassay.api import metrics_for
 from medassay.errors import InputError, UnknownName
+from medassay.metrics.registry import DEFAULT, WITHOUT_REFERENCE
 
 
 def test_score_by_hand() -> None:
@@ -75,3 +78,10 @@ def test_importing_medassay_and_its_help_loads_nothing_heavy() -> None:
     code = f"import sys, medassay, medassay.cli; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_is_computed_unasked_depends_on_the_file(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("candidate,dialogue\nx,y\n")
+    (tmp_path / "b.csv").write_text("candidate,reference\nx,y\n")
+    assert metrics_for(str(tmp_path / "a.csv"), {"source": "dialogue"}) == ",".join(WITHOUT_REFERENCE)
+    assert metrics_for(str(tmp_path / "b.csv")) == metrics_for("-") == ",".join(DEFAULT)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,7 +25,7 @@ from medassay.engine.sinks import DistributionFile, EvidenceFile, RouteCount, Si
 from medassay.engine.store import Store
 from medassay.errors import InputError
 from medassay.metrics.base import Metric, depends_on_set
-from medassay.metrics.registry import DEFAULT, load_metrics
+from medassay.metrics.registry import DEFAULT, default_metrics, load_metrics
 from medassay.metrics.registry import load_metric as _load_metric
 from medassay.paths import Given, ReadFolder, hold
 from medassay.records import kind_of
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 _EXPLAINED = 2_000
 """Cases that a report page carries: a result of no more keeps its evidence without being asked."""
 
+_LOOKED_AT = 100
+"""Rows of a file that decide which metrics are computed when none is named."""
+
 OpenSource = Callable[[str, str | None, Store | None, ExitStack], Source]
 """The source of a run: from the path of the cases, their format, the run's store, and what is closed after it."""
 
@@ -47,7 +51,7 @@ def score(
     candidates: Sequence[str] | Sequence[Case],
     references: Sequence[str | Sequence[str]] | None = None,
     *,
-    metrics: str | Metric | Iterable[str | Metric] = DEFAULT,
+    metrics: str | Metric | Iterable[str | Metric] | None = None,
     sources: Sequence[str] | None = None,
     ids: Sequence[str] | None = None,
     systems: Sequence[str] | None = None,
@@ -60,6 +64,7 @@ def score(
     A case on which a metric broke has failed (`Score.failed`), and `Result.problems` names it; nothing is raised.
 
     Args:
+        metrics: names, families or metrics; by default those that hold up for what the cases have (docs/cases.md).
         workers: processes that measure; 0: this one does.
         evidence: keep what each number rests on, for the report page; by default where the page would carry
             every case (up to 2,000).
@@ -67,7 +72,19 @@ def score(
     cases = _ready(candidates)
     if cases is None:
         cases = make_cases(cast("Sequence[str]", candidates), references, sources=sources, ids=ids, systems=systems)
-    return _result(cases, load_metrics(metrics, models=models), evidence, workers)
+    loaded = load_metrics(default_metrics(cases) if metrics is None else metrics, models=models)
+    return _result(cases, loaded, evidence, workers)
+
+
+def metrics_for(path: str, columns: Mapping[str, str] | None = None, format: str | None = None) -> str:
+    """The metrics to compute on a case file when nothing is asked for, by what its first cases have.
+
+    A stream cannot be looked at before it is read: it is taken to have references.
+    """
+    if not Path(path).is_file() and not Path(path).is_dir():
+        return ",".join(DEFAULT)
+    rows = CaseFiles(path, columns or {}, format)()
+    return ",".join(default_metrics(row.case for row in islice(rows, _LOOKED_AT) if row.case is not None))
 
 
 def trust(

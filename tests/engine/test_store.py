@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -87,3 +88,14 @@ def test_a_damaged_or_impossible_file_says_what_to_do(tmp_path: Path) -> None:
     for path in (broken, tmp_path / "absent" / "s", tmp_path):
         with pytest.raises(MedassayError, match=r"cannot keep results here .*--no-store"):
             Store(path)
+
+
+@pytest.mark.parametrize(("version", "by"), [(0, "medassay 0.1"), (3, "a later medassay")])
+def test_a_store_of_another_version_is_refused_by_name(tmp_path: Path, version: int, by: str) -> None:
+    db = sqlite3.connect(tmp_path / "old.store")
+    db.execute("CREATE TABLE scores (key BLOB PRIMARY KEY, score TEXT)")
+    db.execute(f"PRAGMA user_version={version}")
+    db.commit()
+    db.close()
+    with pytest.raises(MedassayError, match=rf"old\.store: this store was made by {by}, .* Delete it, .* --no-store"):
+        Store(tmp_path / "old.store")

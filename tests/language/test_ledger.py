@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import pytest
 
-import numpy as np
-
-from medassay.language.ledger import CANDIDATE, REFERENCE, SOURCE, Ledger, LedgerMaker, Texts
-from medassay.models.base import Matrix
+from medassay.language.ledger import (
+    CANDIDATE,
+    MOST_STATEMENTS,
+    REFERENCE,
+    SOURCE,
+    Ledger,
+    LedgerMaker,
+    Texts,
+    Verdict,
+    joined,
+)
+from medassay.language.statements import Statement
 from medassay.spans import Check
 
-
-class WordChecker:
-    """Supports a statement whose last word the text has, and contradicts it where the text has `not` before it."""
-
-    name = "words"
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
-
-    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
-        return np.array([check.probabilities for check in self.check(pairs)], np.float32)
-
-    def check(self, pairs: Sequence[tuple[str, str]]) -> list[Check]:
-        self.asked += pairs
-        return [self._check(*pair) for pair in pairs]
-
-    def _check(self, text: str, statement: str) -> Check:
-        word = statement.rstrip(".").split()[-1]
-        at = text.find(word)
-        if at < 0:
-            return Check((0.0, 1.0, 0.0), 0, 0, "finding", 0.5)
-        if f"not {word}" in text:
-            return Check((0.0, 0.0, 1.0), at, at + len(word), "negation", 0.9)
-        return Check((1.0, 0.0, 0.0), at, at + len(word), "other", 0.0)
+from .checker_double import WordChecker
 
 
 def verdicts(ledger: Ledger, of: str, against: str) -> list[tuple[str, str]]:
@@ -72,3 +57,40 @@ def test_a_case_is_judged_once() -> None:
 def test_nothing_to_compare_with_gives_an_empty_ledger() -> None:
     (ledger,) = LedgerMaker(WordChecker()).ledgers([Texts("She has fever.")])
     assert ledger == Ledger(())
+
+
+def verdict(against: str, *probabilities: float) -> Verdict:
+    supported, not_stated, contradicted = probabilities
+    return Verdict(
+        CANDIDATE, Statement("x", 0, 1, ""), against, Check((supported, not_stated, contradicted), 0, 1, "", 0.5)
+    )
+
+
+@pytest.mark.parametrize(
+    ("reference", "source", "expected", "against"),
+    [
+        ((0.1, 0.8, 0.1), (0.9, 0.1, 0.0), (0.9, 0.1, 0.0), SOURCE),
+        ((0.1, 0.2, 0.7), (0.2, 0.7, 0.1), (0.2, 0.1, 0.7), REFERENCE),
+        ((0.1, 0.8, 0.1), (0.3, 0.6, 0.1), (0.3, 0.6, 0.1), SOURCE),
+    ],
+)
+def test_two_verdicts_on_one_statement_are_joined(
+    reference: tuple[float, ...], source: tuple[float, ...], expected: tuple[float, ...], against: str
+) -> None:
+    both = joined([verdict(REFERENCE, *reference), verdict(SOURCE, *source)])
+    assert both.check.probabilities == pytest.approx(expected)
+    assert both.against == against
+
+
+def test_a_template_states_nothing() -> None:
+    template = "Gross: [describe fever]\nDiagnosis: [insert fever]"
+    (ledger,) = LedgerMaker(WordChecker()).ledgers([Texts(template, reference="She has fever.")])
+    assert verdicts(ledger, CANDIDATE, REFERENCE) == []
+    assert verdicts(ledger, REFERENCE, CANDIDATE) == [("She has fever", "not_stated")]
+
+
+def test_a_text_of_many_statements_is_judged_as_far_as_the_limit() -> None:
+    text = " ".join(f"She has a cyst of {number} mm." for number in range(MOST_STATEMENTS + 50))
+    (ledger,) = LedgerMaker(WordChecker()).ledgers([Texts(text, reference="She has fever.")])
+    assert len(ledger.select(CANDIDATE, REFERENCE)) == MOST_STATEMENTS
+    assert ledger.cut == (CANDIDATE,)

@@ -1,13 +1,18 @@
-"""A WordNet dictionary of five synonym sets, in WordNet's own file format."""
+"""A WordNet dictionary of five synonym sets, in WordNet's own file format; a checker that compares words."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from medassay.metrics.ledger_metric import ledger_maker
+
+from ..language.checker_double import WordChecker
 
 # How long an example takes is the machine's affair.
 settings.register_profile("untimed", deadline=None)
@@ -60,3 +65,13 @@ def nltk_reader(dictionary: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Reader(nltk.data.FileSystemPathPointer(str(dictionary)), None)
+
+
+@pytest.fixture
+def checker(monkeypatch: pytest.MonkeyPatch) -> Iterator[WordChecker]:
+    """A checker that compares words, behind every metric that holds a ledger."""
+    double = WordChecker()
+    monkeypatch.setattr("medassay.metrics.ledger_metric.load", lambda role, spec: double)
+    ledger_maker.cache_clear()
+    yield double
+    ledger_maker.cache_clear()

@@ -12,6 +12,8 @@ from medassay.language.concepts import link
 from medassay.language.graph import Entity, Relation, Report
 from medassay.metrics.hare import Hare, entity_scores, harmonic, triple_f1
 from medassay.metrics.hare_clinical import Weights, concluding, score_pairs
+from medassay.metrics.registry import load_metric
+from medassay.models.graphs import HOME
 
 
 def report(text: str, *marks: tuple[str, str, str], relations: tuple[tuple[int, int], ...] = ()) -> Report:
@@ -176,3 +178,16 @@ def test_embedded_models_see_the_difference() -> None:
     copy, other = Hare().score(cases)
     assert copy.value == pytest.approx(1.0)
     assert other.value is not None and other.value < 0.7
+
+
+TEMPLATE = "Gross: [describe specimen]\nMicroscopy: [describe]\nDiagnosis: [insert diagnosis]"
+
+
+@pytest.mark.parametrize("name", ["hare", "hare(mode=paper)", "expert"])
+def test_a_template_states_nothing_and_has_zero(name: str) -> None:
+    if not (HOME / "manifest.json").is_file():
+        pytest.skip("the embedded set has not been built in this checkout")
+    (score, unread) = load_metric(name).score(make_cases([TEMPLATE, TEMPLATE], ["Colon: adenocarcinoma.", " "]))
+    assert score.value == 0.0
+    assert score.evidence["sentences"][0]["note"] == "candidate is only a template: it states nothing"
+    assert unread.unscored == "no reference"

@@ -1,4 +1,4 @@
-"""`fidelity`, `clinicalbleurt`, `bleurt`: the contract, the evidence, and what is not scored."""
+"""`clinicalbleurt`, `bleurt`: the contract, and what is not scored."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from medassay.cases import Case
-from medassay.errors import MedassayError, ModelError
-from medassay.metrics.quality import Bleurt, ClinicalBleurt, Fidelity, same_text
+from medassay.errors import MedassayError
+from medassay.metrics.quality import Bleurt, ClinicalBleurt, same_text
 from medassay.models import quality
 from medassay.models.graphs import HOME, ModelSet
 
@@ -32,38 +32,15 @@ def doubled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_copy_is_one_and_nothing_else_is(doubled: None) -> None:
-    for metric in (Fidelity(), ClinicalBleurt()):
-        same, spaced, other = metric.score([_case(TEXT), _case(f"  {TEXT.upper()}\n"), _case(TEXT + " Indeed.")])
-        assert same.value == spaced.value == 1.0
-        assert other.value is not None and other.value < 1.0
-
-
-def test_the_sentence_that_costs_the_score_is_pointed_at(doubled: None) -> None:
-    metric = Fidelity()
-    wrong = TEXT.replace("left", "right")
-    added = TEXT.replace("No necrosis", "Bacteria have been cultured from the wound. No necrosis")
-    lost = TEXT.replace(" Margins are free of tumor.", "")
-    scores = metric.score([_case(wrong), _case(added), _case(lost)], evidence=True)
-    told = [score.evidence["sentences"] for score in scores]
-
-    def quoted(found: list[dict[str, object]], text: str, side: str) -> list[str]:
-        return [text[one["start"] : one["end"]] for one in found if one["side"] == side]  # type: ignore[misc]
-
-    assert quoted(told[0], wrong, "candidate") == ["The right kidney holds a tumor of 4 cm."]
-    assert quoted(told[0], TEXT, "reference") == ["The left kidney holds a tumor of 4 cm."]
-    assert quoted(told[1], added, "candidate") == ["Bacteria have been cultured from the wound."]
-    assert told[1][0]["note"] == "not in the reference" and not quoted(told[1], TEXT, "reference")
-    assert quoted(told[2], TEXT, "reference") == ["Margins are free of tumor."]
-    assert told[2][0]["note"] == "missing from the candidate"
-
-
-def test_without_being_asked_there_is_no_evidence(doubled: None) -> None:
-    assert Fidelity().score([_case(TEXT.replace("left", "right"))])[0].evidence == {}
+    metric = ClinicalBleurt()
+    same, spaced, other = metric.score([_case(TEXT), _case(f"  {TEXT.upper()}\n"), _case(TEXT + " Indeed.")])
+    assert same.value == spaced.value == 1.0
+    assert other.value is not None and other.value < 1.0
 
 
 def test_what_cannot_be_read_is_unscored(doubled: None) -> None:
     german = "Die linke Niere enthält einen Tumor von vier Zentimetern, die Schnittränder sind frei und ohne Nekrose."
-    scores = Fidelity().score([_case(""), _case(german), _case(TEXT, german)])
+    scores = ClinicalBleurt().score([_case(""), _case(german), _case(TEXT, german)])
     assert [score.unscored for score in scores] == [
         "empty candidate",
         "candidate is not English",
@@ -83,15 +60,6 @@ def test_bleurt_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(MedassayError, match=r"hf|models fetch lucadiliello/BLEURT-20"):
         Bleurt()
-
-
-def test_a_model_without_the_question_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Plain:
-        name = "folder@1"
-
-    monkeypatch.setattr("medassay.models.load", lambda role, spec: Plain())
-    with pytest.raises(ModelError, match="no question of fidelity"):
-        Fidelity(models="folder")
 
 
 def test_white_space_and_case_make_no_difference() -> None:

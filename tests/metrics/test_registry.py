@@ -8,11 +8,20 @@ from pathlib import Path
 import pytest
 
 from medassay import __version__
-from medassay.cases import make_cases
+from medassay.cases import Case, make_cases
 from medassay.errors import MedassayError, UnknownName
 from medassay.metrics import registry
 from medassay.metrics.base import Metric
-from medassay.metrics.registry import BUILT_IN, DEFAULT, FAMILIES, load_metric, load_metrics, metric_class
+from medassay.metrics.registry import (
+    BUILT_IN,
+    DEFAULT,
+    FAMILIES,
+    WITHOUT_REFERENCE,
+    default_metrics,
+    load_metric,
+    load_metrics,
+    metric_class,
+)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -24,8 +33,21 @@ def test_every_metric_has_its_card(name: str) -> None:
 
 
 def test_defaults_and_families_name_registered_metrics() -> None:
-    named = {*DEFAULT, *(member for members in FAMILIES.values() for member in members)}
+    named = {*DEFAULT, *WITHOUT_REFERENCE, *(member for members in FAMILIES.values() for member in members)}
     assert named <= set(BUILT_IN)
+
+
+def test_defaults_follow_what_the_cases_have() -> None:
+    bare, sourced, referred = Case("1", "x"), Case("2", "x", (), source="y"), Case("3", "x", ("y",), source="y")
+    assert default_metrics([bare, sourced, referred]) == DEFAULT
+    assert default_metrics([bare, sourced]) == WITHOUT_REFERENCE
+    assert default_metrics([bare]) == DEFAULT == default_metrics([])
+
+
+def test_hare_and_the_expert_are_for_pathology_only() -> None:
+    others = {name for family, members in FAMILIES.items() if family != "pathology" for name in members}
+    assert {"hare", "expert"} <= set(FAMILIES["pathology"])
+    assert not {"hare", "expert"} & {*others, *DEFAULT, *WITHOUT_REFERENCE}
 
 
 @pytest.mark.parametrize(

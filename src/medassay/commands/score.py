@@ -38,17 +38,18 @@ def score(
 
     from rich.console import Console
 
-    from medassay.api import FileRun
+    from medassay.api import FileRun, metrics_for
     from medassay.engine import load_engine
     from medassay.engine.worker import RARELY
-    from medassay.metrics.registry import DEFAULT, load_metrics
+    from medassay.metrics.registry import load_metrics
     from medassay.report import print_summary
 
-    loaded = load_metrics(metrics or ",".join(DEFAULT), models=models, references=references)
+    columns = console.parse_mapping(map_)
+    loaded = load_metrics(metrics or metrics_for(cases, columns, format), models=models, references=references)
     job = FileRun(
         cases,
         loaded,
-        columns=console.parse_mapping(map_),
+        columns=columns,
         format=format,
         out=out,
         report=report,

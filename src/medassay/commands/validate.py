@@ -109,13 +109,12 @@ def _scored(
             whole, part = as_part(name) if name not in table.columns and name not in names() else (None, "")
             wanted.append(f"{whole}.{part}" if whole else name)
         return table, wanted or None, ()
-    from medassay.api import FileRun
-    from medassay.metrics.registry import DEFAULT
+    from medassay.api import FileRun, metrics_for
 
     missing = [column for column in carried if column not in first]
     if missing and (format or kind_of(path)) != "jsonl":  # a line may have columns that the first one has not
         raise UnknownName(f"{path}: no column '{missing[0]}'{nearest(missing[0], first)}")
-    loaded = load_metrics(metrics or ",".join(DEFAULT), models=models)
+    loaded = load_metrics(metrics or metrics_for(str(path), mapping, format), models=models)
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "scores.jsonl"
         job = FileRun(str(path), loaded, columns=mapping, format=format, out=kept, resamples=0, keep=False)

@@ -15,6 +15,7 @@ Placement = Literal["cores", "device", "network"]
 
 _CASES_BY_ROLE = {
     "image": 8,
+    "checker": 16,
     "align": 32,
     "encoder": 32,
     "expert": 32,

@@ -22,6 +22,8 @@ from medassay.scores import Score
 
 JOURNALS = ("-wal", "-shm", "-journal")
 """Endings of what SQLite puts beside a store."""
+VERSION = 2
+"""Of the scores that a store holds. Those of 0.1 have none: some metrics kept their names and changed their meaning."""
 _CHUNK = 500
 """Keys looked up in one statement; SQLite allows at least 999 variables."""
 
@@ -37,12 +39,23 @@ class Store:
             self.db = self._connect()
             self.db.execute("PRAGMA journal_mode=WAL")
             # With row ids: scores are appended, and only the short keys are put in order, which is three times faster.
-            self.db.execute("CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, score TEXT)")
+            (former,) = self.db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'scores'").fetchone()
+            (version,) = self.db.execute("PRAGMA user_version").fetchone()
+            if not former:
+                self.db.execute("CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, score TEXT)")
+                self.db.execute(f"PRAGMA user_version={VERSION}")
         except sqlite3.Error as error:
             raise MedassayError(
                 f"{self.path}: cannot keep results here ({error}). Delete the file if it is damaged, "
                 "choose a writable folder with --out or --store, or run with --no-store"
             ) from error
+        if former and version != VERSION:
+            self.db.close()
+            by = "medassay 0.1" if version == 0 else "a later medassay"
+            raise MedassayError(
+                f"{self.path}: this store was made by {by}, whose metrics mean something else (docs/ledger.md). Delete "
+                "it, name another one with --store, or run with --no-store"
+            )
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self.path, timeout=60)

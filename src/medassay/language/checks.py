@@ -23,6 +23,9 @@ _TEMPLATE = 0.45
 _FEW_WORDS = 2
 """Least number of different telling words of a foreign language, and least placeholders of a template."""
 
+NOT_ENGLISH, TEMPLATE = "is not English", "is only a template"
+"""What `problem` says of a text."""
+
 _WORD = re.compile(r"[^\W\d_]+")
 _CONTENT = re.compile(r"[^\W_]")
 _PLACEHOLDER = re.compile(r"\[[^\[\]]{2,400}\]|\{[^{}]{2,400}\}|<(?!/)[^<>]{2,400}>|_{3,}")
@@ -39,9 +42,9 @@ def problem(text: str) -> str | None:
     True
     """
     if not looks_english(text):
-        return "is not English"
+        return NOT_ENGLISH
     if is_template(text):
-        return "is only a template"
+        return TEMPLATE
     return None
 
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
+from medassay.language.checks import is_template
 from medassay.language.mentions import mentions
 from medassay.language.numbers import numbers
 from medassay.language.statements import Statement, split
 from medassay.models.base import CheckerModel
-from medassay.spans import Check
+from medassay.spans import INVENTION_KINDS, Check
 
 CANDIDATE, REFERENCE, SOURCE = "candidate", "reference", "source"
 
@@ -88,20 +90,22 @@ class LedgerMaker:
 
     def ledgers(self, cases: Sequence[Texts]) -> list[Ledger]:
         """The ledger of each case."""
-        fresh = [case for case in dict.fromkeys(cases) if case not in self.kept]
-        made = dict(zip(fresh, self._make(fresh)))
-        ledgers = [made.get(case) or self.kept[case] for case in cases]
-        self.kept.update(made)
+        distinct = list(dict.fromkeys(cases))
+        known = {case: ledger for case in distinct if (ledger := self.kept.get(case)) is not None}
+        fresh = [case for case in distinct if case not in known]
+        known.update(zip(fresh, self._make(fresh)))
+        self.kept.update((case, known[case]) for case in fresh)
         while len(self.kept) > _KEPT:
             self.kept.popitem(last=False)
-        return ledgers
+        return [known[case] for case in cases]
 
     def _make(self, cases: Sequence[Texts]) -> list[Ledger]:
-        first = [list(_asked(case)) for case in cases]
-        verdicts = self._judge(cases, first)
-        second = [list(_asked_of_source(case, own)) for case, own in zip(cases, verdicts)]
-        found = self._judge(cases, second)
-        return [Ledger(tuple(_ordered([*own, *more])), _cut(case)) for case, own, more in zip(cases, verdicts, found)]
+        verdicts = self._judge(cases, [list(_questions(case)) for case in cases])
+        verdicts = [_without_candidate(case, own) for case, own in zip(cases, verdicts)]
+        from_source = self._judge(cases, [list(_source_questions(case, own)) for case, own in zip(cases, verdicts)])
+        return [
+            Ledger(tuple(_ordered([*own, *more])), _cut(case)) for case, own, more in zip(cases, verdicts, from_source)
+        ]
 
     def _judge(self, cases: Sequence[Texts], asked: Sequence[Sequence[_Question]]) -> list[list[Verdict]]:
         """All questions of all cases at once."""
@@ -110,7 +114,7 @@ class LedgerMaker:
             for case, questions in zip(cases, asked)
             for _, statement, against in questions
         ]
-        checks = iter(self.checker.check(pairs))
+        checks = iter(self.checker.check(pairs) if pairs else ())
         return [
             [Verdict(of, statement, against, next(checks)) for of, statement, against in questions]
             for questions in asked
@@ -120,24 +124,59 @@ class LedgerMaker:
 _Question = tuple[str, Statement, str]
 
 
-def _asked(case: Texts) -> Iterator[_Question]:
+@lru_cache(maxsize=256)
+def statements_of(text: str) -> tuple[Statement, ...]:
+    """The statements of a text; a template (headings and placeholders alone) states nothing."""
+    return () if is_template(text) else tuple(split(text))
+
+
+def joined(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict on one statement from those against the reference and the source.
+
+    The better support counts; a contradiction by either counts where neither supports.
+    """
+    best = max(verdicts, key=lambda verdict: verdict.check.probabilities[0])
+    supported = best.check.probabilities[0]
+    if len(verdicts) == 1 or best.check.verdict == "supported":
+        return best
+    decisive = max(verdicts, key=lambda verdict: verdict.check.probabilities[2])
+    contradicted = min(decisive.check.probabilities[2], 1.0 - supported)
+    probabilities = (supported, max(0.0, 1.0 - supported - contradicted), contradicted)
+    if max(probabilities) != contradicted:
+        decisive = best
+    return replace(decisive, check=replace(decisive.check, probabilities=probabilities))
+
+
+def _questions(case: Texts) -> Iterator[_Question]:
     against = REFERENCE if case.reference is not None else SOURCE
-    if getattr(case, against) is None:
+    text = getattr(case, against)
+    if text is None:
         return
-    for statement in split(case.candidate)[:MOST_STATEMENTS]:
+    for statement in statements_of(case.candidate)[:MOST_STATEMENTS]:
         yield CANDIDATE, statement, against
-    expected = split(getattr(case, against))[:MOST_STATEMENTS]
-    for statement in expected:
+    for statement in statements_of(text)[:MOST_STATEMENTS]:
         if against == REFERENCE or is_clinical(statement.text):
             yield against, statement, CANDIDATE
 
 
-def _asked_of_source(case: Texts, verdicts: Sequence[Verdict]) -> Iterator[_Question]:
+def _source_questions(case: Texts, verdicts: Sequence[Verdict]) -> Iterator[_Question]:
     if case.source is None or case.reference is None:
         return
     for verdict in verdicts:
         if verdict.of == CANDIDATE and verdict.check.probabilities[0] < CERTAIN:
             yield CANDIDATE, verdict.statement, SOURCE
+
+
+def _without_candidate(case: Texts, verdicts: list[Verdict]) -> list[Verdict]:
+    """Where the candidate states nothing, nothing is stated by it, whatever the checker reads in its headings."""
+    if statements_of(case.candidate):
+        return verdicts
+    return [replace(verdict, check=_not_stated(verdict.check)) for verdict in verdicts]
+
+
+def _not_stated(check: Check) -> Check:
+    kind = check.kind if check.kind in INVENTION_KINDS else "other"
+    return Check((0.0, 1.0, 0.0), 0, 0, kind, check.critical)
 
 
 def _ordered(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -147,7 +186,7 @@ def _ordered(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 def _cut(case: Texts) -> tuple[str, ...]:
     sides = (CANDIDATE, REFERENCE if case.reference is not None else SOURCE)
-    return tuple(side for side in sides if len(split(getattr(case, side) or "")) > MOST_STATEMENTS)
+    return tuple(side for side in sides if len(statements_of(getattr(case, side) or "")) > MOST_STATEMENTS)
 
 
 def is_clinical(text: str) -> bool:

@@ -1,7 +1,16 @@
 """Metrics, one file per family. `base` is the contract, `scoring` what holds for every metric, `registry` the list."""
 
 from medassay.metrics.base import Ensemble, Metric, Part, SetMetric, depends_on_set
-from medassay.metrics.registry import BUILT_IN, DEFAULT, FAMILIES, load_metric, load_metrics, metric_class, names
+from medassay.metrics.registry import (
+    BUILT_IN,
+    DEFAULT,
+    FAMILIES,
+    default_metrics,
+    load_metric,
+    load_metrics,
+    metric_class,
+    names,
+)
 
 __all__ = [
     "BUILT_IN",
@@ -11,6 +20,7 @@ __all__ = [
     "Metric",
     "Part",
     "SetMetric",
+    "default_metrics",
     "depends_on_set",
     "load_metric",
     "load_metrics",

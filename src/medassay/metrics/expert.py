@@ -17,8 +17,8 @@ class Expert(Metric):
     no description; 2 broad category right; 1 diagnosis wrong, some description right; 0 nothing right.
     `low` and `high` are the interval that held the expert's score nine times in ten on unseen
     references. Most training scores are careful readers', not a pathologist's (see the model card).
-    The explanation is HARE's alignment of the same pair. A template without content is judged as it
-    stands (nothing right is 0 on this scale); a text that is not English is unscored.
+    The explanation is HARE's alignment of the same pair. A candidate that is only a template states nothing of the
+    reference and has 0 (nothing right); a text that is not English is unscored.
     """
 
     name = "expert"
@@ -39,18 +39,22 @@ class Expert(Metric):
         return {"models": self.model.name}
 
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
-        from medassay.language.checks import looks_english
+        from medassay.language.checks import NOT_ENGLISH, looks_english
         from medassay.language.layout import diagnosis_first
+        from medassay.metrics.hare import nothing_stated
 
-        reasons = [None if looks_english(case.candidate) else "candidate is not English" for case in cases]
-        ready = [case for case, reason in zip(cases, reasons) if reason is None]
+        given = [
+            nothing_stated(case) if looks_english(case.candidate) else Score.none(f"candidate {NOT_ENGLISH}")
+            for case in cases
+        ]
+        ready = [case for case, score in zip(cases, given) if score is None]
         pairs = [(diagnosis_first(case.references[0]), diagnosis_first(case.candidate)) for case in ready]
         made = iter(self.model.judge(pairs))
         told = iter(self._explained(ready) if evidence else [{}] * len(ready))
         scores = []
-        for reason in reasons:
-            if reason is not None:
-                scores.append(Score.none(reason))
+        for score in given:
+            if score is not None:
+                scores.append(score)
                 continue
             judged = next(made)
             interval = {"low": judged.low, "high": judged.high}

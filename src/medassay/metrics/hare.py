@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from medassay.cases import Case
+from medassay.language.checks import TEMPLATE, problem
 from medassay.language.graph import Report, read_reports
 from medassay.metrics.base import Metric
 from medassay.metrics.settings import Range
@@ -30,7 +31,8 @@ class Hare(Metric):
     clinical: 0–1, weighted F1 over aligned entities, conflicts counted against it; parts are
     precision, recall and the F1 of each entity type. paper: F1 of the entities' best cosines plus F1 of
     the relation triples (0–2, `total=sum`) or their mean (0–1, `total=mean`, as the authors' code
-    returns it). Higher is better. A side without entities is unscored, never 0.
+    returns it). Higher is better. A side without entities is unscored, never 0; a candidate that is only a template
+    states nothing of the reference and has 0.
 
     threshold: confidence an entity or relation must exceed in paper mode, 0.7 as published; `none`
     keeps all; `keep=below` inverts it (the published ablation).
@@ -77,7 +79,10 @@ class Hare(Metric):
         reports = read_reports(texts, models=self.models)
         pairs = list(zip(reports[: len(ready)], reports[len(ready) :]))
         made = iter(self._paper(pairs) if self.mode == "paper" else self._clinical(pairs, evidence))
-        return [Score.none(reason) if reason is not None else next(made) for reason in reasons]
+        return [
+            next(made) if reason is None else nothing_stated(case) or Score.none(reason)
+            for case, reason in zip(cases, reasons)
+        ]
 
     def _clinical(self, pairs: Sequence[tuple[Report, Report]], evidence: bool) -> list[Score]:
         from medassay.metrics.hare_clinical import score_pairs
@@ -153,10 +158,17 @@ def harmonic(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision > 0 and recall > 0 else 0.0
 
 
+def nothing_stated(case: Case) -> Score | None:
+    """0, with the reason as evidence, where the candidate is only a template: it states nothing of the reference."""
+    if problem(case.candidate) != TEMPLATE or problem(case.references[0]):
+        return None
+    note = f"candidate {TEMPLATE}: it states nothing"
+    whole = {"side": "candidate", "start": 0, "end": len(case.candidate), "score": 0.0, "note": note}
+    return Score(0.0, evidence={"sentences": [whole]})
+
+
 def unreadable(cases: Sequence[Case]) -> list[str | None]:
     """Why each case cannot be read as two English reports, or None; equal texts are looked at once."""
-    from medassay.language.checks import problem
-
     sides = [(("candidate", case.candidate), ("reference", case.references[0])) for case in cases]
     found = {text: problem(text) for text in {text for pair in sides for _, text in pair}}
     return [next((f"{side} {found[text]}" for side, text in pair if found[text]), None) for pair in sides]

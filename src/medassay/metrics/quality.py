@@ -1,4 +1,4 @@
-"""Learned quality of a candidate against its reference: `fidelity`, `clinicalbleurt`, `bleurt`."""
+"""Learned quality of a candidate against its reference: `clinicalbleurt`, `bleurt`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from medassay.cases import Case
-from medassay.errors import ModelError
 from medassay.language.checks import looks_english
 from medassay.language.sentences import sentences
 from medassay.metrics.base import Metric
@@ -57,47 +56,6 @@ def _unreadable(case: Case) -> str | None:
         if not looks_english(text):
             return f"{side} is not English"
     return None
-
-
-class Fidelity(_Pairwise):
-    """Does the candidate say what the reference says, all of it and nothing else? 0–1, higher is better.
-
-    A cross-encoder trained on the ladder *copy ≥ faithful paraphrase > one clinical error, verbatim or reworded >
-    unrelated text*, with controls against shortcuts (docs/metrics/fidelity.md). Texts of any length: long ones are
-    read in stretches that belong together, and the worst counts most, so that one error anywhere pulls the value
-    down. 1 is the reference itself (white space and case aside); nothing else reaches it. Evidence: the
-    sentences that cost the score, on either side. Not for clinical decisions.
-    """
-
-    name = "fidelity"
-    summary = "faithful to the reference: paraphrases stay high, one clinical error anywhere pulls down"
-    defined = "docs/metrics/fidelity.md; model: MODEL_CARD.md, role quality"
-
-    def _load(self, models: str) -> Any:
-        # No paper has a model for this question, so the preset `paper` leaves it embedded.
-        model = super()._load("embedded" if models == "paper" else models)
-        if "fidelity" not in getattr(model, "heads", ()):
-            raise ModelError(
-                f"{model.name}: this model answers no question of fidelity; use the embedded set, or a model set "
-                "whose pair model has that head (MODEL_CARD.md)"
-            )
-        return model
-
-    def _scored(self, cases: Sequence[Case], evidence: bool) -> list[Score]:
-        from medassay.metrics.pointing import sentences_at_fault
-
-        asked = [case for case in cases if not same_text(case.references[0], case.candidate)]
-        judged = iter(self.model.judge([(case.references[0], case.candidate) for case in asked], sentences=sentences))
-        scores = []
-        for case in cases:
-            if same_text(case.references[0], case.candidate):
-                scores.append(Score(1.0))
-                continue
-            one = next(judged)
-            found = sentences_at_fault(one, case.references[0], case.candidate) if evidence else []
-            shown = {"sentences": found} if found else {}
-            scores.append(Score(min(one.fidelity, _NEAREST), evidence=shown))
-        return scores
 
 
 class ClinicalBleurt(_Pairwise):

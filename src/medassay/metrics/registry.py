@@ -14,6 +14,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from medassay import __version__
+from medassay.cases import Case
 from medassay.errors import MedassayError, UnknownName, nearest
 from medassay.metrics.base import Metric, Part
 from medassay.metrics.settings import parameters, read_setting
@@ -35,13 +36,14 @@ BUILT_IN: dict[str, str] = {
     "bartscore": "medassay.metrics.likelihood:BartScore",
     "medbartscore": "medassay.metrics.likelihood:MedBartScore",
     "logic": "medassay.metrics.logic:Logic",
-    "fidelity": "medassay.metrics.quality:Fidelity",
+    "facts": "medassay.metrics.facts:Facts",
+    "hallucination": "medassay.metrics.hallucination:Hallucination",
+    "omission": "medassay.metrics.omission:Omission",
+    "fidelity": "medassay.metrics.fidelity:Fidelity",
+    "note": "medassay.metrics.note:Note",
+    "risk": "medassay.metrics.risk:Risk",
     "clinicalbleurt": "medassay.metrics.quality:ClinicalBleurt",
     "bleurt": "medassay.metrics.quality:Bleurt",
-    "hallucination": "medassay.metrics.source:Hallucination",
-    "omission": "medassay.metrics.source:Omission",
-    "facts": "medassay.metrics.note:Facts",
-    "note": "medassay.metrics.note:Note",
     "judge": "medassay.metrics.judge:Judge",
     "grounding": "medassay.metrics.grounding:Grounding",
     "mist": "medassay.metrics.mist:Mist",
@@ -56,15 +58,33 @@ BUILT_IN: dict[str, str] = {
 FAMILIES: dict[str, tuple[str, ...]] = {
     "rouge": ("rouge1", "rouge2", "rougeL", "rougeLsum"),
     "lexical": ("rouge1", "rouge2", "rougeL", "rougeLsum", "bleu", "chrf", "meteor", "levenshtein"),
-    "pathology": ("hare", "expert", "rouge1", "rougeL", "bleu"),
+    "notes": ("note", "facts", "hallucination", "omission", "fidelity", "risk", "rouge1"),
+    "pathology": ("hare", "expert", "facts", "fidelity", "risk", "rouge1"),
+    "summary": ("facts", "fidelity", "hallucination", "omission", "rouge1"),
 }
+"""Names for several metrics; the last three are presets for a kind of text (docs/cases.md)."""
 
-DEFAULT = ("rouge1", "rouge2", "rougeL", "bleu", "chrf")
-"""What `medassay score` computes when nothing is asked for: measures that mean the same on any text.
+DEFAULT = ("facts", "fidelity", "hallucination", "omission", "rouge1")
+"""What is computed when nothing is asked for and there are references: what is wrong, invented or missing, and
+ROUGE-1 beside it, because it means the same everywhere.
 
-HARE and the expert estimate read pathology reports. On other medical text they find entities too and
-would return numbers that nothing stands behind, so they are asked for by name: `--metrics pathology`.
+HARE and the expert estimate read pathology reports. On other medical text they find entities too and would return
+numbers that nothing stands behind, so they are asked for by name: `--metrics pathology`.
 """
+
+WITHOUT_REFERENCE = ("facts", "hallucination", "omission", "risk")
+"""The same where there are sources and no references."""
+
+
+def default_metrics(cases: Iterable[Case]) -> tuple[str, ...]:
+    """The names of the metrics to compute when nothing is asked for, by what the cases have."""
+    source = False
+    for case in cases:
+        if case.has("reference"):
+            return DEFAULT
+        source = source or case.has("source")
+    return WITHOUT_REFERENCE if source else DEFAULT
+
 
 _SHORT = {"p": "precision", "r": "recall", "f": "f1"}
 _REQUEST = re.compile(r"(?P<name>[^()\s]+?)\s*(?:\((?P<inside>.*)\))?(?P<tail>(?:[._][A-Za-z0-9_]+)?)", re.S)

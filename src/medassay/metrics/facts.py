@@ -1,0 +1,78 @@
+"""`facts`: factual precision, recall and F1, counted statement by statement."""
+
+from __future__ import annotations
+
+from medassay.metrics.ledger_metric import Counts, LedgerMetric, Tallies
+from medassay.scores import Score
+
+
+def f1(precision: float, recall: float) -> float:
+    """The harmonic mean; 0 where both are 0.
+
+    >>> f1(0.5, 1.0), f1(0.0, 0.0)
+    (0.6666666666666666, 0.0)
+    """
+    return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
+
+
+def factual_f1(candidate: Counts, reference: Counts) -> float:
+    """F1 of the share of the candidate's statements that the reference supports, and the reverse."""
+    return f1(candidate.rate(candidate.supported), reference.rate(reference.supported))
+
+
+class Facts(LedgerMetric):
+    """Factual F1, 0 to 1, higher is better (Ben Abacha et al. 2023, section 3.3).
+
+    precision: statements of the candidate that the reference supports / statements of the candidate. recall:
+    statements of the reference that the candidate supports / statements of the reference. Without a reference both
+    are against the source, of which the clinical statements are expected. The hard counts fill the table of the
+    protocol *fact categories*: `reference` (R), `supported` (correct), `contradicted` (incorrect), `not_stated`
+    (hallucinated), `missed` (omitted); each stands beside its expectation. `precision_either` is the precision
+    against reference and source together. 0 where the candidate states nothing.
+    """
+
+    name = "facts"
+    summary = "factual F1: statements of either text that the other supports"
+    defined = "Ben Abacha et al. 2023, section 3.3; statements judged by the role checker"
+    parts = (
+        "precision",
+        "recall",
+        "precision_either",
+        "statements",
+        "supported",
+        "contradicted",
+        "not_stated",
+        "missed",
+        "reference",
+        "expected_supported",
+        "expected_contradicted",
+        "expected_not_stated",
+        "expected_missed",
+        "hard",
+        "expected",
+    )
+
+    def count(self, tallies: Tallies) -> Score:
+        if not tallies.expected:
+            return Score.none(f"no clinical statement found in the {tallies.against}")
+        candidate, reference = self.chosen(tallies.candidate), self.chosen(tallies.expected)
+        either = self.chosen(tallies.grounded)
+        hard, sums = tallies.candidate.hard(), tallies.candidate.expected()
+        parts = {
+            "precision": candidate.rate(candidate.supported),
+            "recall": reference.rate(reference.supported),
+            "precision_either": either.rate(either.supported),
+            "statements": hard.statements,
+            "supported": hard.supported,
+            "contradicted": hard.contradicted,
+            "not_stated": hard.not_stated,
+            "missed": tallies.expected.hard().not_stated,
+            "reference": reference.statements,
+            "expected_supported": sums.supported,
+            "expected_contradicted": sums.contradicted,
+            "expected_not_stated": sums.not_stated,
+            "expected_missed": tallies.expected.expected().not_stated,
+            "hard": factual_f1(hard, tallies.expected.hard()),
+            "expected": factual_f1(sums, tallies.expected.expected()),
+        }
+        return Score(factual_f1(candidate, reference), parts={name: float(part) for name, part in parts.items()})

@@ -1,0 +1,248 @@
+"""What the metrics that count over a ledger share: the texts of a case, the counts, and the evidence.
+
+A ledger (`language/ledger.py`) is made once per case, whatever metrics are asked for. Counts come twice: *hard*, each
+statement as its likeliest verdict, and *expected*, the sum of its probabilities.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from medassay.cases import Case
+from medassay.language.checks import NOT_ENGLISH, TEMPLATE, is_template, looks_english
+from medassay.language.ledger import (
+    CANDIDATE,
+    MOST_STATEMENTS,
+    REFERENCE,
+    SOURCE,
+    Ledger,
+    LedgerMaker,
+    Texts,
+    Verdict,
+    joined,
+    statements_of,
+)
+from medassay.metrics.base import Metric
+from medassay.metrics.scoring import over_references
+from medassay.models import load
+from medassay.scores import Score
+
+CRITICAL = 0.5
+"""Probability from which an error is called critical."""
+
+SUPPORTED = "supported"
+
+
+@lru_cache(maxsize=8)
+def ledger_maker(models: str) -> LedgerMaker:
+    """The one maker of ledgers of this process for these models, so that metrics share what it keeps."""
+    return LedgerMaker(load("checker", models))
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many statements of a text another one supports, does not state, contradicts.
+
+    critical: those of the last two whose error is critical. Whole numbers where hard, sums of probabilities where
+    expected.
+    """
+
+    statements: int
+    supported: float
+    not_stated: float
+    contradicted: float
+    critical: float
+
+    def rate(self, number: float) -> float:
+        """A number of statements as a share of all; 0 where there are none."""
+        return number / self.statements if self.statements else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The verdicts on the distinct statements of one text. A statement that is repeated counts once."""
+
+    verdicts: tuple[Verdict, ...]
+
+    @classmethod
+    def of(cls, verdicts: Iterable[Verdict]) -> Tally:
+        """Of verdicts in the order of the text: the first of equal statements counts."""
+        distinct: dict[str, Verdict] = {}
+        for verdict in verdicts:
+            distinct.setdefault(" ".join(verdict.statement.text.lower().split()), verdict)
+        return cls(tuple(distinct.values()))
+
+    def __bool__(self) -> bool:
+        return bool(self.verdicts)
+
+    def wrong(self) -> list[Verdict]:
+        """The verdicts that are not `supported`."""
+        return [verdict for verdict in self.verdicts if verdict.check.verdict != SUPPORTED]
+
+    def hard(self) -> Counts:
+        """Each statement as its likeliest verdict."""
+        names = [verdict.check.verdict for verdict in self.verdicts]
+        critical = sum(is_critical(verdict) for verdict in self.wrong())
+        return Counts(len(names), *map(names.count, (SUPPORTED, "not_stated", "contradicted")), critical)
+
+    def expected(self) -> Counts:
+        """Each statement as its probabilities."""
+        checks = [verdict.check for verdict in self.verdicts]
+        sums = [sum(check.probabilities[i] for check in checks) for i in range(3)]
+        critical = sum((1.0 - check.probabilities[0]) * check.critical for check in checks)
+        return Counts(len(checks), *sums, critical)
+
+
+@dataclass(frozen=True, slots=True)
+class Tallies:
+    """The counts of one case.
+
+    against: `reference`, or `source` where there is no reference. candidate: the candidate's statements against that
+    text. grounded: the candidate's statements against reference and source together. expected: the statements of that
+    text (of a source: the clinical ones) against the candidate.
+    """
+
+    against: str
+    candidate: Tally
+    grounded: Tally
+    expected: Tally
+
+    @classmethod
+    def of(cls, ledger: Ledger, against: str) -> Tallies:
+        """From a ledger."""
+        return cls(
+            against,
+            Tally.of(ledger.select(CANDIDATE, against)),
+            Tally.of(joined(verdicts) for verdicts in ledger.candidate()),
+            Tally.of(ledger.expected()),
+        )
+
+
+class LedgerMetric(Metric):
+    """A metric that is arithmetic over the ledger of a case.
+
+    models: where the role `checker` comes from. counts: whether the value is made of `expected` or of `hard` counts;
+    both are among the parts. references: with several references, the `best` one's score counts, or the `mean`.
+    """
+
+    needs = frozenset({"candidate"})
+    reads = frozenset({"reference", "source"})
+
+    def __init__(
+        self,
+        *,
+        models: str = "embedded",
+        counts: Literal["expected", "hard"] = "expected",
+        references: Literal["best", "mean"] = "best",
+    ) -> None:
+        super().__init__(references=references)
+        self.models, self.counts = models, counts
+        self.model_name = load("checker", models).name
+        self.roles = (("checker", models),)
+
+    def settings(self) -> Mapping[str, object]:
+        return {"models": self.model_name, "counts": self.counts, "refs": self.references}
+
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
+        texts = [texts_of(case) for case in cases]
+        problems = {each: self.problem(each) for of_case in texts for each in of_case}
+        ready = [each for each, problem in problems.items() if problem is None]
+        ledgers = dict(zip(ready, ledger_maker(self.models).ledgers(ready)))
+        scores = []
+        for of_case in texts:
+            single = [
+                self._score(each, ledgers[each]) if each in ledgers else Score.none(problems[each] or "")
+                for each in of_case
+            ]
+            scores.append(single[0] if len(single) == 1 else over_references(self, single))
+        return scores
+
+    def problem(self, texts: Texts) -> str | None:
+        """Why a case cannot be scored, or None."""
+        if texts.reference is None and texts.source is None:
+            return "no reference and no source; it needs one of them"
+        for name in (CANDIDATE, REFERENCE, SOURCE):
+            text = getattr(texts, name)
+            if text is not None and not looks_english(text):
+                return f"{name} {NOT_ENGLISH}"
+        against = against_of(texts)
+        return None if statements_of(getattr(texts, against)) else f"no statement found in the {against}"
+
+    def _score(self, texts: Texts, ledger: Ledger) -> Score:
+        tallies = Tallies.of(ledger, against_of(texts))
+        score = self.count(tallies)
+        if score.value is None:
+            return score if tallies.candidate else Score.none(_nothing_stated(texts.candidate))
+        quoted = [quote(verdict, texts) for verdict in self.quoted(tallies)]
+        if not tallies.candidate:
+            whole = {"side": CANDIDATE, "start": 0, "end": len(texts.candidate), "score": 0.0}
+            quoted.insert(0, {**whole, "note": _nothing_stated(texts.candidate)})
+        cut = [f"{name}: its first {MOST_STATEMENTS:,} statements were judged" for name in ledger.cut]
+        evidence = {**({"cut": cut} if cut else {}), **({"sentences": quoted} if quoted else {})}
+        return Score(score.value, parts=score.parts, evidence=evidence)
+
+    @abstractmethod
+    def count(self, tallies: Tallies) -> Score:
+        """The value and its parts; unscored where these tallies allow none."""
+
+    def quoted(self, tallies: Tallies) -> list[Verdict]:
+        """The verdicts that the evidence shows: those of either side that are not `supported`."""
+        return [*tallies.grounded.wrong(), *tallies.expected.wrong()]
+
+    def chosen(self, tally: Tally) -> Counts:
+        """The counts that the value is made of."""
+        return tally.hard() if self.counts == "hard" else tally.expected()
+
+
+def texts_of(case: Case) -> list[Texts]:
+    """The texts of a case, one for each reference; one without a reference where there is none."""
+    source = case.source if case.has("source") else None
+    references = [text for text in case.references if text and not text.isspace()]
+    return [Texts(case.candidate, text, source) for text in references] or [Texts(case.candidate, None, source)]
+
+
+def against_of(texts: Texts) -> str:
+    """The text that says what the candidate should state."""
+    return REFERENCE if texts.reference is not None else SOURCE
+
+
+def _nothing_stated(candidate: str) -> str:
+    what = TEMPLATE if is_template(candidate) else "has no statement"
+    return f"candidate {what}: it states nothing"
+
+
+def is_critical(verdict: Verdict) -> bool:
+    """Whether the error, if there is one, is critical."""
+    return verdict.check.critical >= CRITICAL
+
+
+def quote(verdict: Verdict, texts: Texts) -> dict[str, Any]:
+    """A verdict as evidence: where the statement stands, what is wrong with it, and the words that decide."""
+    check = verdict.check
+    words = " ".join(getattr(texts, verdict.against)[check.start : check.end].split())
+    severity = "critical" if is_critical(verdict) else "minor"
+    if check.verdict == "contradicted":
+        note = f"contradicted by the {verdict.against} ({check.kind}, {severity})"
+        note += f": “{words}”" if words else ""
+    elif verdict.of == CANDIDATE:
+        note = f"not stated in the {verdict.against} ({check.kind}, {severity})"
+    else:
+        note = f"missing from the candidate ({check.kind}, {severity})"
+    return {
+        "side": verdict.of,
+        "start": verdict.statement.start,
+        "end": verdict.statement.end,
+        "score": round(check.probabilities[0], 3),
+        "note": note,
+        "text": verdict.statement.text,
+        "against": verdict.against,
+        "verdict": check.verdict,
+        "p": [round(p, 3) for p in check.probabilities],
+        "by": [check.start, check.end],
+        "kind": check.kind,
+        "severity": severity,
+    }
