@@ -15,6 +15,7 @@ from benchmarks import papers  # noqa: E402
 
 MODELS = ("hare", "expert", "bertscore", "bertscore_r", "bleurt", "bartscore", "medbertscore_p", "medbartscore")
 MODELS += ("clinicalbleurt", "mist", "mist-comb1", "mist-comb2", "note", "fidelity", "hallucination", "omission")
+MODELS += ("facts",)
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> None:

@@ -87,14 +87,15 @@ class Tally:
         """Each statement as its likeliest verdict."""
         names = [verdict.check.verdict for verdict in self.verdicts]
         critical = sum(is_critical(verdict) for verdict in self.wrong())
-        return Counts(len(names), *map(names.count, (SUPPORTED, "not_stated", "contradicted")), critical)
+        supported, not_stated, contradicted = map(names.count, (SUPPORTED, "not_stated", "contradicted"))
+        return Counts(len(names), supported, not_stated, contradicted, critical)
 
     def expected(self) -> Counts:
         """Each statement as its probabilities."""
         checks = [verdict.check for verdict in self.verdicts]
-        sums = [sum(check.probabilities[i] for check in checks) for i in range(3)]
+        supported, not_stated, contradicted = (sum(check.probabilities[i] for check in checks) for i in range(3))
         critical = sum((1.0 - check.probabilities[0]) * check.critical for check in checks)
-        return Counts(len(checks), *sums, critical)
+        return Counts(len(checks), supported, not_stated, contradicted, critical)
 
 
 @dataclass(frozen=True, slots=True)
