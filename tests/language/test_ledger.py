@@ -94,3 +94,30 @@ def test_a_text_of_many_statements_is_judged_as_far_as_the_limit() -> None:
     (ledger,) = LedgerMaker(WordChecker()).ledgers([Texts(text, reference="She has fever.")])
     assert len(ledger.select(CANDIDATE, REFERENCE)) == MOST_STATEMENTS
     assert ledger.cut == (CANDIDATE,)
+
+
+class SentenceChecker(WordChecker):
+    """Supports a statement that the text has word for word, whatever its full stop."""
+
+    def _check(self, text: str, statement: str) -> Check:
+        if statement.rstrip(".") in text:
+            return Check((0.9, 0.05, 0.05), 0, 1, "other", 0.1)
+        return Check((0.2, 0.6, 0.2), 0, 1, "finding", 0.5)
+
+
+def test_a_part_of_a_supported_sentence_is_supported_however_it_was_cut() -> None:
+    text = "She denies fever or chills."
+    (ledger,) = LedgerMaker(SentenceChecker()).ledgers([Texts(text, reference=f"{text} She smokes.")])
+    parts = ledger.select(CANDIDATE, REFERENCE)
+    assert [part.statement.text for part in parts] == ["She denies fever", "She denies chills"]
+    for part in parts:
+        assert part.check.probabilities == pytest.approx((0.9, 0.075, 0.025))
+
+
+def test_a_part_of_an_unsupported_sentence_keeps_its_own_verdict() -> None:
+    texts = Texts("She denies fever or chills.", reference="She denies fever.")
+    (ledger,) = LedgerMaker(SentenceChecker()).ledgers([texts])
+    assert verdicts(ledger, CANDIDATE, REFERENCE) == [
+        ("She denies fever", "supported"),
+        ("She denies chills", "not_stated"),
+    ]

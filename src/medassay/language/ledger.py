@@ -8,6 +8,7 @@ asked for. For research and quality assurance, not for clinical decisions.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from functools import lru_cache
 from medassay.language.checks import is_template
 from medassay.language.mentions import mentions
 from medassay.language.numbers import numbers
+from medassay.language.sentences import sentences
 from medassay.language.statements import Statement, split
 from medassay.models.base import CheckerModel
 from medassay.spans import INVENTION_KINDS, Check
@@ -27,6 +29,9 @@ CERTAIN = 0.8
 
 MOST_STATEMENTS = 2_000
 """Statements of one text that are judged; a longer text is judged as far as that and the ledger says so."""
+
+LONGEST_SENTENCE = 600
+"""Characters of a sentence that is judged whole."""
 
 _KEPT = 512
 
@@ -102,9 +107,25 @@ class LedgerMaker:
     def _make(self, cases: Sequence[Texts]) -> list[Ledger]:
         verdicts = self._judge(cases, [list(_questions(case)) for case in cases])
         verdicts = [_without_candidate(case, own) for case, own in zip(cases, verdicts)]
+        verdicts = self._with_sentences(cases, verdicts)
         from_source = self._judge(cases, [list(_source_questions(case, own)) for case, own in zip(cases, verdicts)])
         return [
             Ledger(tuple(_ordered([*own, *more])), _cut(case)) for case, own, more in zip(cases, verdicts, from_source)
+        ]
+
+    def _with_sentences(self, cases: Sequence[Texts], verdicts: Sequence[list[Verdict]]) -> list[list[Verdict]]:
+        """Judge the whole sentences of statements that are not clearly supported: what is part of a supported
+        sentence is supported, however it was cut."""
+        wholes = [[_sentence(case, verdict) for verdict in own] for case, own in zip(cases, verdicts)]
+        asked = [list(dict.fromkeys(filter(None, questions))) for questions in wholes]
+        answers = self._judge(cases, asked)
+        checks = [dict(zip(questions, own)) for questions, own in zip(asked, answers)]
+        return [
+            [
+                verdict if question is None else _as_part(verdict, known[question])
+                for verdict, question in zip(own, questions)
+            ]
+            for own, questions, known in zip(verdicts, wholes, checks)
         ]
 
     def _judge(self, cases: Sequence[Texts], asked: Sequence[Sequence[_Question]]) -> list[list[Verdict]]:
@@ -165,6 +186,36 @@ def _source_questions(case: Texts, verdicts: Sequence[Verdict]) -> Iterator[_Que
     for verdict in verdicts:
         if verdict.of == CANDIDATE and verdict.check.probabilities[0] < CERTAIN:
             yield CANDIDATE, verdict.statement, SOURCE
+
+
+def _sentence(case: Texts, verdict: Verdict) -> _Question | None:
+    """The question about the whole sentence of a statement; None where it need not be asked."""
+    if verdict.of == SOURCE or verdict.check.probabilities[0] >= CERTAIN or not statements_of(case.candidate):
+        return None
+    text = getattr(case, verdict.of)
+    spans = _sentences_of(text)
+    at = bisect_right(spans, (verdict.statement.start, len(text))) - 1
+    start, end = spans[max(at, 0)]
+    whole = " ".join(text[start:end].split())
+    if len(whole) > LONGEST_SENTENCE or len(whole.rstrip(" .;,")) <= len(verdict.statement.text):
+        return None
+    return verdict.of, Statement(whole, start, end, verdict.statement.section), verdict.against
+
+
+@lru_cache(maxsize=256)
+def _sentences_of(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(sentences(text)) or ((0, len(text)),)
+
+
+def _as_part(verdict: Verdict, whole: Verdict) -> Verdict:
+    """The verdict on a statement of a sentence: at least as supported as the sentence."""
+    supported, not_stated, contradicted = verdict.check.probabilities
+    better = whole.check.probabilities[0]
+    if better <= supported:
+        return verdict
+    left = (1.0 - better) / (1.0 - supported)
+    probabilities = (better, not_stated * left, contradicted * left)
+    return replace(verdict, check=replace(verdict.check, probabilities=probabilities))
 
 
 def _without_candidate(case: Texts, verdicts: list[Verdict]) -> list[Verdict]:

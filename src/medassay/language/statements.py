@@ -35,8 +35,11 @@ _FIELD = re.compile(
 _SPECIMEN = re.compile(r"(?P<title>[A-Z][^;:.\n]{2,140}?)\s{0,3}(?P<end>[;:.])(?=\s|$)")
 _NEXT_LABEL = re.compile(r"(?<=[).;])\s+\(?\d{1,2}[.)]?\s*$")
 """The number of the next item, left at the end of a sentence."""
-_FULL_STOP = re.compile(r"(?<=[a-z]{4}[.!?])(?<!with\.)(?<!from\.)\s+(?=[A-Z][a-z])|\s+(?=Note[):])")
-"""Ends of sentences after a whole word, which is no abbreviation, and before a note."""
+_FULL_STOP = re.compile(
+    r"(?<=[a-z]{4}[.!?])(?<!with\.)(?<!from\.)\s+(?=[A-Z][a-z])|\s+(?=Note[):])"
+    r"|(?<=\w\.)\s+(?=(?:She|He|They|There|Her|His|Denies|The patient|Patient)\s)"
+)
+"""Ends of sentences after a whole word, which is no abbreviation; before a note; before words that begin one."""
 _REPLY = re.compile(r"(?<=\b[Nn]o\.)\s+(?=[A-Z])")
 """After `No.`, which elsewhere is short for `number`."""
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
