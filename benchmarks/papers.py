@@ -207,8 +207,8 @@ def ladder(data: Path, skip: Collection[str] = ()) -> list[str]:
         "Share of pairs of texts of one reference in the right order, 1 is best; all texts are the files' own, none "
         f"made by rule. perturbed: 26 references. paraphrases: {LADDER_REFERENCES} references drawn by seed 1 (that "
         "file has no verbatim errors). What `medassay stress FILE --no-rules` prints. `clinicalbleurt` and the checker "
-        "behind `facts`, `fidelity` and `note` were trained on nine tenths of these sets: a fit, not a forecast (figures "
-        "on unseen sets: docs/ledger.md).",
+        "behind `facts`, `fidelity` and `note` were trained on nine tenths of these sets: a fit, not a forecast "
+        "(figures on unseen sets: docs/ledger.md).",
         "",
         f"| metric | data | {' | '.join(RUNGS)} |",
         f"|---|---|{'---|' * len(RUNGS)}",
