@@ -44,9 +44,9 @@ def stress(
     from medassay.study import make_material, originals_of, sample, sensitivity_cards
 
     console.check_paths({"cases": cases, "--metrics": console.files_in(metrics)}, {"--report": report}, table=out)
-    loaded = load_metrics(metrics or ",".join(DEFAULT), models=models)
     records = list(read_records(cases, format=format))
     originals, problems = originals_of(str(cases), records, console.parse_mapping(map_), by)
+    loaded = load_metrics(metrics or ",".join(DEFAULT), models=models)
     material = make_material(sample(originals, limit, seed), seed, rules=rules)
     scores, failures = score_material(material, loaded)
     test = sensitivity_cards(material, loaded, values_of(scores), resamples=resamples, seed=seed)

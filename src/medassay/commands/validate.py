@@ -56,7 +56,7 @@ def validate(
         {"--report": report},
         table=out,
     )
-    humans = console.parse_list(human)
+    humans, ends = console.parse_list(human), _ends(scale)
     carried = {*humans, item or "id", by, cluster} - {"id", "system", "reference", "none"}
     table, chosen, problems = _scored(scores, metrics, models, map_, format, carried)
     study = correlate(
@@ -66,7 +66,7 @@ def validate(
         above=above,
         lower=console.parse_list(lower),
         higher=console.parse_list(higher),
-        scale=_ends(scale),
+        scale=ends,
         item=item,
         by=by,
         cluster=cluster,
