@@ -79,12 +79,16 @@ def score(
 def metrics_for(path: str, columns: Mapping[str, str] | None = None, format: str | None = None) -> str:
     """The metrics to compute on a case file when nothing is asked for, by what its first cases have.
 
-    A stream cannot be looked at before it is read: it is taken to have references.
+    A stream cannot be looked at before it is read: it is taken to have references. What is wrong with the file is for
+    the run to say.
     """
     if not Path(path).is_file() and not Path(path).is_dir():
         return ",".join(DEFAULT)
-    rows = CaseFiles(path, columns or {}, format)()
-    return ",".join(default_metrics(row.case for row in islice(rows, _LOOKED_AT) if row.case is not None))
+    try:
+        rows = list(islice(CaseFiles(path, columns or {}, format)(), _LOOKED_AT))
+    except InputError:
+        return ",".join(DEFAULT)
+    return ",".join(default_metrics(row.case for row in rows if row.case is not None))
 
 
 def trust(

@@ -54,8 +54,12 @@ REFUSED = {
     "two outputs": [*SCORE, "--report", "f.json", "--save-distribution", "f.json"],
     "the report is the resume file": [*SCORE, "--out", "q.csv", "--report", "q.csv.resume"],
     "the report is the meta file": [*SCORE, "--out", "q.csv", "--report", "q.csv.meta.json"],
-    "the input would be the resume file": ["score", "q.csv.resume", "--format", "csv", "--out", "q.csv"],
-    "the input would be the meta file": ["score", "q.csv.meta.json", "--format", "csv", "--out", "q.csv"],
+    "the input would be the resume file": [
+        *("score", "q.csv.resume", "--format", "csv", "--metrics", "rouge1", "--out", "q.csv")
+    ],
+    "the input would be the meta file": [
+        *("score", "q.csv.meta.json", "--format", "csv", "--metrics", "rouge1", "--out", "q.csv")
+    ],
     "a distribution that is read": [
         *("score", "cases.csv", "--metrics", "z(rouge1,bleu,reference=d.json)", "--save-distribution", "d.json")
     ],
