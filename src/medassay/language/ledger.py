@@ -131,7 +131,7 @@ class LedgerMaker:
     def _judge(self, cases: Sequence[Texts], asked: Sequence[Sequence[_Question]]) -> list[list[Verdict]]:
         """All questions of all cases at once."""
         pairs = [
-            (getattr(case, against), statement.text)
+            (getattr(case, against), _ended(statement.text))
             for case, questions in zip(cases, asked)
             for _, statement, against in questions
         ]
@@ -149,6 +149,11 @@ _Question = tuple[str, Statement, str]
 def statements_of(text: str) -> tuple[Statement, ...]:
     """The statements of a text; a template (headings and placeholders alone) states nothing."""
     return () if is_template(text) else tuple(split(text))
+
+
+def _ended(text: str) -> str:
+    """A statement as a sentence: a checker takes words without a full stop for a quotation."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def joined(verdicts: Sequence[Verdict]) -> Verdict:
