@@ -25,7 +25,8 @@ from medassay.spans import INVENTION_KINDS, Check
 CANDIDATE, REFERENCE, SOURCE = "candidate", "reference", "source"
 
 CERTAIN = 0.8
-"""Probability of support by the reference from which a statement is not looked for in the source as well."""
+"""Probability from which support is clear: a statement is then not looked for in the source as well, and what a
+sentence states is supported with it."""
 
 MOST_STATEMENTS = 2_000
 """Statements of one text that are judged; a longer text is judged as far as that and the ledger says so."""
@@ -213,10 +214,10 @@ def _sentences_of(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _as_part(verdict: Verdict, whole: Verdict) -> Verdict:
-    """The verdict on a statement of a sentence: at least as supported as the sentence."""
+    """The verdict on a statement of a sentence: as supported as the sentence where that is clearly supported."""
     supported, not_stated, contradicted = verdict.check.probabilities
     better = whole.check.probabilities[0]
-    if better <= supported:
+    if better < CERTAIN or better <= supported:
         return verdict
     left = (1.0 - better) / (1.0 - supported)
     probabilities = (better, not_stated * left, contradicted * left)
