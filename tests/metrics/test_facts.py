@@ -52,7 +52,8 @@ def test_every_statement_that_is_wrong_or_missing_is_quoted(checker: WordChecker
 
 def test_the_source_counts_beside_the_reference(checker: WordChecker) -> None:
     result = score(Facts(), CANDIDATE, REFERENCE, "Patient has gout.")
-    assert result.parts["precision"] == 0.5 and result.parts["precision_either"] == 0.75
+    assert result.parts["precision"] == 0.75 and result.parts["precision_reference"] == 0.5
+    assert (result.parts["supported"], result.parts["not_stated"]) == (3, 0)
 
 
 def test_without_a_reference_the_source_is_the_measure(checker: WordChecker) -> None:

@@ -16,19 +16,20 @@ def f1(precision: float, recall: float) -> float:
 
 
 def factual_f1(candidate: Counts, reference: Counts) -> float:
-    """F1 of the share of the candidate's statements that the reference supports, and the reverse."""
+    """F1 of the shares of the candidate's and of the reference's statements that are supported."""
     return f1(candidate.rate(candidate.supported), reference.rate(reference.supported))
 
 
 class Facts(LedgerMetric):
     """Factual F1, 0 to 1, higher is better (Ben Abacha et al. 2023, section 3.3).
 
-    precision: statements of the candidate that the reference supports / statements of the candidate. recall:
-    statements of the reference that the candidate supports / statements of the reference. Without a reference both
-    are against the source, of which the clinical statements are expected. The hard counts fill the table of the
-    protocol *fact categories*: `reference` (R), `supported` (correct), `contradicted` (incorrect), `not_stated`
-    (hallucinated), `missed` (omitted); each stands beside its expectation. `precision_either` is the precision
-    against reference and source together. 0 where the candidate states nothing.
+    precision: statements of the candidate that the reference or the source supports / statements of the candidate; a
+    fact is correct "according to the input conversation and the reference" (section 3.1). recall: statements of the
+    reference that the candidate supports / statements of the reference. Without a reference both are against the
+    source, of which the clinical statements are expected. The hard counts fill the table of the protocol *fact
+    categories*: `reference` (R), `supported` (correct), `contradicted` (incorrect), `not_stated` (hallucinated),
+    `missed` (omitted); each stands beside its expectation. `precision_reference` is the precision against the
+    reference alone. 0 where the candidate states nothing.
     """
 
     name = "facts"
@@ -37,7 +38,7 @@ class Facts(LedgerMetric):
     parts = (
         "precision",
         "recall",
-        "precision_either",
+        "precision_reference",
         "statements",
         "supported",
         "contradicted",
@@ -55,13 +56,13 @@ class Facts(LedgerMetric):
     def count(self, tallies: Tallies) -> Score:
         if not tallies.expected:
             return Score.none(f"no clinical statement found in the {tallies.against}")
-        candidate, reference = self.chosen(tallies.candidate), self.chosen(tallies.expected)
-        either = self.chosen(tallies.grounded)
-        hard, sums = tallies.candidate.hard(), tallies.candidate.expected()
+        candidate, reference = self.chosen(tallies.grounded), self.chosen(tallies.expected)
+        alone = self.chosen(tallies.candidate)
+        hard, sums = tallies.grounded.hard(), tallies.grounded.expected()
         parts = {
             "precision": candidate.rate(candidate.supported),
             "recall": reference.rate(reference.supported),
-            "precision_either": either.rate(either.supported),
+            "precision_reference": alone.rate(alone.supported),
             "statements": hard.statements,
             "supported": hard.supported,
             "contradicted": hard.contradicted,

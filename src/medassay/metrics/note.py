@@ -34,14 +34,14 @@ class Note(LedgerMetric):
             return Score.none(f"no clinical statement found in the {tallies.against}")
         if not tallies.candidate:
             return Score(0.0, parts={"facts": 0.0, "omission": 1.0, "hard": 0.0, "expected": 0.0})
-        rates = _rates(self.chosen(tallies.candidate), self.chosen(tallies.grounded), self.chosen(tallies.expected))
-        hard = _rates(tallies.candidate.hard(), tallies.grounded.hard(), tallies.expected.hard())
-        sums = _rates(tallies.candidate.expected(), tallies.grounded.expected(), tallies.expected.expected())
+        rates = _rates(self.chosen(tallies.grounded), self.chosen(tallies.expected))
+        hard = _rates(tallies.grounded.hard(), tallies.expected.hard())
+        sums = _rates(tallies.grounded.expected(), tallies.expected.expected())
         parts = {**dict(zip(self.parts, rates)), "hard": aggregate(*hard), "expected": aggregate(*sums)}
         return Score(aggregate(*rates), parts=parts)
 
 
-def _rates(candidate: Counts, grounded: Counts, reference: Counts) -> tuple[float, float, float]:
+def _rates(candidate: Counts, reference: Counts) -> tuple[float, float, float]:
     """Factual F1, hallucination and omission."""
     facts = factual_f1(candidate, reference)
-    return facts, grounded.rate(grounded.not_stated), reference.rate(reference.not_stated)
+    return facts, candidate.rate(candidate.not_stated), reference.rate(reference.not_stated)
