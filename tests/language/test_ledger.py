@@ -120,3 +120,17 @@ def test_a_part_of_an_unsupported_sentence_keeps_its_own_verdict() -> None:
         ("She denies fever", "supported"),
         ("She denies chills", "not_stated"),
     ]
+
+
+def test_passages_are_whole_sentences_with_room_beside_the_other_text() -> None:
+    candidate, reference = "She has fever. She has cough.", "She has fever."
+    (short, long, nothing) = LedgerMaker(WordChecker()).passages(
+        [Texts(candidate, reference), Texts(candidate * 8, reference * 200), Texts("...", reference)]
+    )
+    assert [(verdict.of, verdict.statement.text) for verdict in short] == [
+        (CANDIDATE, candidate),
+        (REFERENCE, reference),
+    ]
+    lengths = [len(verdict.statement.text) for verdict in long if verdict.of == CANDIDATE]
+    assert max(lengths) <= 240 and sum(lengths) >= len(candidate) * 8 - len(lengths)
+    assert nothing == ()

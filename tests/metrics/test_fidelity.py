@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 
 from medassay.cases import make_cases
-from medassay.metrics.fidelity import Fidelity, stored_weights
+from medassay.metrics.fidelity import Fidelity, Weights, stored_weights
 
 from ..language.checker_double import WordChecker
 
@@ -24,7 +24,9 @@ def test_a_copy_reads_as_the_same(checker: WordChecker) -> None:
     (copy, reordered, unrelated) = values(
         (LONG, LONG), ("She has gout. She has fever.", "She has fever. She has gout."), ("He has mumps.", LONG)
     )
-    assert copy == pytest.approx(1.0) and reordered == pytest.approx(1.0) and unrelated == pytest.approx(0.0)
+    assert copy == pytest.approx(1.0) and reordered == pytest.approx(1.0)
+    weights = stored_weights()
+    assert unrelated == pytest.approx(weights.worst * (1.0 - weights.not_stated))
 
 
 def test_one_error_counts_at_any_length_and_on_either_side(checker: WordChecker) -> None:
@@ -34,8 +36,13 @@ def test_one_error_counts_at_any_length_and_on_either_side(checker: WordChecker)
         (LONG, f"{LONG} She has gout."),
     )
     weights = stored_weights()
-    most = 1.0 - weights.worst * min(weights.contradicted, weights.not_stated)
+    most = 1.0 - weights.worst * weights.not_stated
     assert max(short, long, missing) <= most + 1e-9
+
+
+def test_the_weighted_mean_by_hand() -> None:
+    weights = Weights("x", worst=0.5, whole=0.25, not_stated=0.8)
+    assert weights.value(0.0, 1.0, 0.6) == pytest.approx(0.25 + 0.25 * 0.6)
 
 
 def test_the_worst_statement_is_a_part(checker: WordChecker) -> None:

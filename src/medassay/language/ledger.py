@@ -34,6 +34,9 @@ MOST_STATEMENTS = 2_000
 LONGEST_SENTENCE = 600
 """Characters of a sentence that is judged whole."""
 
+SHORTEST_PASSAGE, LONGEST_PASSAGE, READ_TOGETHER = 240, 900, 1800
+"""Characters of a passage, at least and at most, and of a text and a passage that are read together."""
+
 _KEPT = 512
 
 
@@ -104,6 +107,15 @@ class LedgerMaker:
         while len(self.kept) > _KEPT:
             self.kept.popitem(last=False)
         return [known[case] for case in cases]
+
+    def passages(self, cases: Sequence[Texts]) -> list[tuple[Verdict, ...]]:
+        """Verdicts on the texts of each case in passages instead of statements: the candidate's against the reference
+        (without one, the source), and the reference's against the candidate. None where the candidate states nothing.
+
+        A passage is one or more whole sentences, as many as the checker reads together with the other text.
+        """
+        asked = [list(_passage_questions(case)) for case in cases]
+        return [tuple(verdicts) for verdicts in self._judge(cases, asked)]
 
     def _make(self, cases: Sequence[Texts]) -> list[Ledger]:
         verdicts = self._judge(cases, [list(_questions(case)) for case in cases])
@@ -184,6 +196,31 @@ def _questions(case: Texts) -> Iterator[_Question]:
     for statement in statements_of(text)[:MOST_STATEMENTS]:
         if against == REFERENCE or is_clinical(statement.text):
             yield against, statement, CANDIDATE
+
+
+def _passage_questions(case: Texts) -> Iterator[_Question]:
+    other = case.source if case.reference is None else case.reference
+    if other is None or not statements_of(case.candidate):
+        return
+    against = SOURCE if case.reference is None else REFERENCE
+    for passage in _passages(case.candidate, len(other)):
+        yield CANDIDATE, passage, against
+    if case.reference is not None:
+        for passage in _passages(case.reference, len(case.candidate)):
+            yield REFERENCE, passage, CANDIDATE
+
+
+def _passages(text: str, other: int) -> Iterator[Statement]:
+    """Sentences, joined as long as a passage has room beside a text of `other` characters."""
+    most = max(SHORTEST_PASSAGE, min(LONGEST_PASSAGE, READ_TOGETHER - other))
+    start = end = -1
+    for first, last in _sentences_of(text)[:MOST_STATEMENTS]:
+        if start >= 0 and last - start > most:
+            yield Statement(" ".join(text[start:end].split()), start, end, "")
+            start = first
+        start, end = first if start < 0 else start, last
+    if start >= 0:
+        yield Statement(" ".join(text[start:end].split()), start, end, "")
 
 
 def _source_questions(case: Texts, verdicts: Sequence[Verdict]) -> Iterator[_Question]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from medassay.language.ledger import Verdict
+from medassay.language.ledger import Texts, Verdict
 from medassay.metrics.facts import f1
-from medassay.metrics.ledger_metric import LedgerMetric, Tallies
+from medassay.metrics.ledger_metric import LedgerMetric, Tallies, ledger_maker
 from medassay.scores import Score
 
 
@@ -18,41 +18,46 @@ from medassay.scores import Score
 class Weights:
     """The fitted numbers, from `fidelity.json`, which says where they come from.
 
-    worst: weight of the worst statement against F1, 0 to 1. contradicted, not_stated: what a statement costs that is
-    surely contradicted, or surely not stated.
+    worst, whole: weights of the worst statement and of the worst passage; F1 has the rest of 1. not_stated: what a
+    statement costs that is surely not stated, where one that is surely contradicted costs 1.
     """
 
     version: str
     worst: float
-    contradicted: float
+    whole: float
     not_stated: float
 
     def cost(self, verdict: Verdict) -> float:
         """What a statement costs, 0 to 1."""
         _, not_stated, contradicted = verdict.check.probabilities
-        return self.not_stated * not_stated + self.contradicted * contradicted
+        return self.not_stated * not_stated + contradicted
+
+    def value(self, worst: float, whole: float, facts: float) -> float:
+        """The weighted mean."""
+        return self.worst * worst + self.whole * whole + (1.0 - self.worst - self.whole) * facts
 
 
 @lru_cache(maxsize=1)
 def stored_weights() -> Weights:
     """The weights that come with the package."""
     stored = json.loads((files("medassay.metrics") / "fidelity.json").read_text(encoding="utf-8"))
-    numbers = (float(stored[name]) for name in ("worst", "contradicted", "not_stated"))
+    numbers = (float(stored[name]) for name in ("worst", "whole", "not_stated"))
     return Weights(str(stored["version"]), *numbers)
 
 
 class Fidelity(LedgerMetric):
     """Says the same and nothing else, 0 to 1, higher is better.
 
-    worst · (1 − cost of the worst statement on either side) + (1 − worst) · F1. A copy reads as the same, so that it
-    comes to about 1; no strings are compared. A paraphrase stays high; one clinical error anywhere costs the same
-    share at any length. Against the reference; without one, against the source. 0 where the candidate states nothing.
+    A weighted mean of three readings: the worst statement on either side, the worst passage on either side, and F1.
+    A copy reads as the same, so that it comes to about 1; no strings are compared. A paraphrase stays high; one
+    clinical error anywhere costs the same share at any length. Against the reference; without one, against the source.
+    0 where the candidate states nothing.
     """
 
     name = "fidelity"
     summary = "says the same and nothing else: paraphrases stay high, one clinical error anywhere pulls down"
     defined = "docs/metrics/fidelity.md; statements judged by the role checker"
-    parts = ("precision", "recall", "worst")
+    parts = ("precision", "recall", "worst", "whole")
 
     def settings(self) -> Mapping[str, object]:
         return {**super().settings(), "weights": stored_weights().version}
@@ -61,13 +66,17 @@ class Fidelity(LedgerMetric):
         if not tallies.expected:
             return Score.none(f"no clinical statement found in the {tallies.against}")
         if not tallies.candidate:
-            return Score(0.0, parts={"precision": 0.0, "recall": 0.0, "worst": 0.0})
+            return Score(0.0, parts=dict.fromkeys(self.parts, 0.0))
         weights = stored_weights()
         candidate, reference = self.chosen(tallies.candidate), self.chosen(tallies.expected)
         precision, recall = candidate.rate(candidate.supported), reference.rate(reference.supported)
         worst = 1.0 - max(map(weights.cost, (*tallies.candidate.verdicts, *tallies.expected.verdicts)))
-        value = weights.worst * worst + (1.0 - weights.worst) * f1(precision, recall)
-        return Score(value, parts={"precision": precision, "recall": recall, "worst": worst})
+        whole = min(verdict.check.probabilities[0] for verdict in tallies.passages)
+        value = weights.value(worst, whole, f1(precision, recall))
+        return Score(value, parts={"precision": precision, "recall": recall, "worst": worst, "whole": whole})
+
+    def passages(self, texts: Sequence[Texts]) -> list[tuple[Verdict, ...]]:
+        return ledger_maker(self.models).passages(texts)
 
     def quoted(self, tallies: Tallies) -> list[Verdict]:
         return [*tallies.candidate.wrong(), *tallies.expected.wrong()]

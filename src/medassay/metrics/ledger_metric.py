@@ -104,22 +104,25 @@ class Tallies:
 
     against: `reference`, or `source` where there is no reference. candidate: the candidate's statements against that
     text. grounded: the candidate's statements against reference and source together. expected: the statements of that
-    text (of a source: the clinical ones) against the candidate.
+    text (of a source: the clinical ones) against the candidate. passages: verdicts on whole passages, of a metric that
+    asks for them.
     """
 
     against: str
     candidate: Tally
     grounded: Tally
     expected: Tally
+    passages: tuple[Verdict, ...] = ()
 
     @classmethod
-    def of(cls, ledger: Ledger, against: str) -> Tallies:
+    def of(cls, ledger: Ledger, against: str, passages: tuple[Verdict, ...] = ()) -> Tallies:
         """From a ledger."""
         return cls(
             against,
             Tally.of(ledger.select(CANDIDATE, against)),
             Tally.of(joined(verdicts) for verdicts in ledger.candidate()),
             Tally.of(ledger.expected()),
+            passages,
         )
 
 
@@ -152,11 +155,15 @@ class LedgerMetric(Metric):
         texts = [texts_of(case) for case in cases]
         problems = {each: self.problem(each) for of_case in texts for each in of_case}
         ready = [each for each, problem in problems.items() if problem is None]
-        ledgers = dict(zip(ready, ledger_maker(self.models).ledgers(ready)))
+        ledgers = ledger_maker(self.models).ledgers(ready)
+        tallies = {
+            each: (ledger, Tallies.of(ledger, against_of(each), passages))
+            for each, ledger, passages in zip(ready, ledgers, self.passages(ready))
+        }
         scores = []
         for of_case in texts:
             single = [
-                self._score(each, ledgers[each]) if each in ledgers else Score.none(problems[each] or "")
+                self._score(each, *tallies[each]) if each in tallies else Score.none(problems[each] or "")
                 for each in of_case
             ]
             scores.append(single[0] if len(single) == 1 else over_references(self, single))
@@ -173,8 +180,7 @@ class LedgerMetric(Metric):
         against = against_of(texts)
         return None if statements_of(getattr(texts, against)) else f"no statement found in the {against}"
 
-    def _score(self, texts: Texts, ledger: Ledger) -> Score:
-        tallies = Tallies.of(ledger, against_of(texts))
+    def _score(self, texts: Texts, ledger: Ledger, tallies: Tallies) -> Score:
         score = self.count(tallies)
         if score.value is None:
             return score if tallies.candidate else Score.none(_nothing_stated(texts.candidate))
@@ -189,6 +195,10 @@ class LedgerMetric(Metric):
     @abstractmethod
     def count(self, tallies: Tallies) -> Score:
         """The value and its parts; unscored where these tallies allow none."""
+
+    def passages(self, texts: Sequence[Texts]) -> list[tuple[Verdict, ...]]:
+        """Verdicts on whole passages of each case, for a metric that needs them."""
+        return [()] * len(texts)
 
     def quoted(self, tallies: Tallies) -> list[Verdict]:
         """The verdicts that the evidence shows: those of either side that are not `supported`."""
