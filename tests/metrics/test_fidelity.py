@@ -25,8 +25,7 @@ def test_a_copy_reads_as_the_same(checker: WordChecker) -> None:
         (LONG, LONG), ("She has gout. She has fever.", "She has fever. She has gout."), ("He has mumps.", LONG)
     )
     assert copy == pytest.approx(1.0) and reordered == pytest.approx(1.0)
-    weights = stored_weights()
-    assert unrelated == pytest.approx(weights.worst * (1.0 - weights.not_stated))
+    assert unrelated == pytest.approx(0.0)
 
 
 def test_one_error_counts_at_any_length_and_on_either_side(checker: WordChecker) -> None:
@@ -35,22 +34,20 @@ def test_one_error_counts_at_any_length_and_on_either_side(checker: WordChecker)
         (f"{LONG} She has gout.", f"{LONG} She has not gout."),
         (LONG, f"{LONG} She has gout."),
     )
-    weights = stored_weights()
-    most = 1.0 - weights.worst * weights.not_stated
-    assert max(short, long, missing) <= most + 1e-9
+    assert max(short, long, missing) <= 1.0 - stored_weights().worst + 1e-9
 
 
 def test_the_weighted_mean_by_hand() -> None:
-    weights = Weights("x", worst=0.5, whole=0.25, not_stated=0.8)
+    weights = Weights("x", worst=0.5, whole=0.25)
     assert weights.value(0.0, 1.0, 0.6) == pytest.approx(0.25 + 0.25 * 0.6)
 
 
 def test_the_worst_statement_is_a_part(checker: WordChecker) -> None:
     (score,) = Fidelity().score(make_cases([f"{LONG} She has mumps."], [LONG]))
-    assert score.parts["worst"] == pytest.approx(1.0 - stored_weights().not_stated)
+    assert score.parts["worst"] == 0.0
     assert [item["text"] for item in score.evidence["sentences"]] == ["She has mumps"]
 
 
 def test_the_fitted_numbers_say_where_they_come_from() -> None:
     stored = json.loads((files("medassay.metrics") / "fidelity.json").read_text(encoding="utf-8"))
-    assert stored["provenance"] and 0 < stored["worst"] < 1
+    assert stored["provenance"] and 0 < stored["worst"] + stored["whole"] < 1

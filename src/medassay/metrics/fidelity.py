@@ -18,19 +18,12 @@ from medassay.scores import Score
 class Weights:
     """The fitted numbers, from `fidelity.json`, which says where they come from.
 
-    worst, whole: weights of the worst statement and of the worst passage; F1 has the rest of 1. not_stated: what a
-    statement costs that is surely not stated, where one that is surely contradicted costs 1.
+    worst, whole: weights of the worst statement and of the worst passage; F1 has the rest of 1.
     """
 
     version: str
     worst: float
     whole: float
-    not_stated: float
-
-    def cost(self, verdict: Verdict) -> float:
-        """What a statement costs, 0 to 1."""
-        _, not_stated, contradicted = verdict.check.probabilities
-        return self.not_stated * not_stated + contradicted
 
     def value(self, worst: float, whole: float, facts: float) -> float:
         """The weighted mean."""
@@ -41,7 +34,7 @@ class Weights:
 def stored_weights() -> Weights:
     """The weights that come with the package."""
     stored = json.loads((files("medassay.metrics") / "fidelity.json").read_text(encoding="utf-8"))
-    numbers = (float(stored[name]) for name in ("worst", "whole", "not_stated"))
+    numbers = (float(stored[name]) for name in ("worst", "whole"))
     return Weights(str(stored["version"]), *numbers)
 
 
@@ -70,8 +63,8 @@ class Fidelity(LedgerMetric):
         weights = stored_weights()
         candidate, reference = self.chosen(tallies.candidate), self.chosen(tallies.expected)
         precision, recall = candidate.rate(candidate.supported), reference.rate(reference.supported)
-        worst = 1.0 - max(map(weights.cost, (*tallies.candidate.verdicts, *tallies.expected.verdicts)))
-        whole = min(verdict.check.probabilities[0] for verdict in tallies.passages)
+        worst = _least_supported((*tallies.candidate.verdicts, *tallies.expected.verdicts))
+        whole = _least_supported(tallies.passages)
         value = weights.value(worst, whole, f1(precision, recall))
         return Score(value, parts={"precision": precision, "recall": recall, "worst": worst, "whole": whole})
 
@@ -80,3 +73,8 @@ class Fidelity(LedgerMetric):
 
     def quoted(self, tallies: Tallies) -> list[Verdict]:
         return [*tallies.candidate.wrong(), *tallies.expected.wrong()]
+
+
+def _least_supported(verdicts: Sequence[Verdict]) -> float:
+    """The lowest probability of support."""
+    return min(verdict.check.probabilities[0] for verdict in verdicts)
