@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.language.checker_double import OverlapChecker, installed
 
 import medassay
 from medassay.api import metrics_for
@@ -38,6 +40,28 @@ def test_cases_and_loaded_metrics_go_in_too() -> None:
     assert "stem:yes" in result.signatures["rouge1"]
     with pytest.raises(medassay.MedassayError, match=r"two metrics are called 'rouge1'.*stem:yes.*stem:no"):
         medassay.score(cases, metrics=[metric, "rouge1"])
+
+
+def test_check_gives_the_ledger_of_one_text() -> None:
+    with installed(OverlapChecker()):
+        ledger = medassay.check("She has fever of 39 degrees.", reference="She has fever of 38 degrees.", source=" ")
+    assert isinstance(ledger, medassay.Ledger)
+    assert ledger.counts["contradicted"] == 1
+    assert ledger.quote(ledger.problems()[0]) == "She has fever of 38 degrees."
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (("She has fever.",), "no reference and no source"),
+        (("She has fever.", " "), "no reference and no source"),
+        (("She has fever.", ["She has fever."]), "reference: expected one text, found list"),
+        ((None, "She has fever."), "candidate: expected one text, found NoneType"),
+    ],
+)
+def test_check_says_what_it_lacks(texts: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        medassay.check(*texts)
 
 
 def test_settings_that_a_metric_does_not_know_are_said() -> None:

@@ -21,6 +21,7 @@ def table(path: Path) -> list[dict[str, str]]:
 
 COMMANDS = {
     "score": [],
+    "check": [],
     "extract": [],
     "compare": [],
     "validate": [],

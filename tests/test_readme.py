@@ -71,7 +71,7 @@ def test_every_snippet_runs(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
     made = "demo-out/report.html scores.csv report.html reports.csv reports.html entities.jsonl entities.html"
-    made += " stress.html texts.csv study.yaml notes.parquet result.jsonl result.html"
+    made += " stress.html texts.csv study.yaml notes.parquet result.jsonl result.html statements.jsonl statements.html"
     for name in made.split():
         assert (tmp_path / name).stat().st_size > 0
 

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from medassay.api import check as check
     from medassay.api import load_metric as load_metric
     from medassay.api import score as score
     from medassay.api import trust as trust
     from medassay.cases import Case as Case
     from medassay.cases import read_cases as read_cases
     from medassay.errors import MedassayError as MedassayError
+    from medassay.language.ledger import Ledger as Ledger
     from medassay.metrics.base import Metric as Metric
     from medassay.result import Result as Result
     from medassay.scores import Score as Score
@@ -30,12 +32,14 @@ if TYPE_CHECKING:
 
 # Public names are imported on first use: `import medassay` and `medassay --help` stay instant.
 _HOMES = {
+    "check": "medassay.api",
     "score": "medassay.api",
     "trust": "medassay.api",
     "load_metric": "medassay.api",
     "Case": "medassay.cases",
     "read_cases": "medassay.cases",
     "MedassayError": "medassay.errors",
+    "Ledger": "medassay.language.ledger",
     "Metric": "medassay.metrics.base",
     "Result": "medassay.result",
     "Scorer": "medassay.serving.scorer",
@@ -45,12 +49,14 @@ _HOMES = {
 
 __all__ = [
     "Case",
+    "Ledger",
     "MedassayError",
     "Metric",
     "Result",
     "Score",
     "Scorer",
     "Signature",
+    "check",
     "load_metric",
     "read_cases",
     "score",

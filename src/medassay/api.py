@@ -33,6 +33,7 @@ from medassay.result import Result, Summary
 from medassay.study.summary import check_columns, wanted_columns
 
 if TYPE_CHECKING:
+    from medassay.language.ledger import Ledger
     from medassay.metrics.subject import Prompts, Subject
     from medassay.metrics.trust import Trust
     from medassay.study import Aggregate
@@ -136,6 +137,30 @@ def trust(
     return _result(cases, [*metric.members, metric], evidence)
 
 
+def check(
+    candidate: str, reference: str | None = None, source: str | None = None, *, models: str | None = None
+) -> Ledger:
+    """The ledger of one text: every statement with its verdict and the words that decide it.
+
+    Statements of the candidate are judged against the reference and, where that does not support them, against the
+    source; statements of the reference (without one, those of the source) against the candidate. Raises InputError
+    where there is nothing to compare with, or where a text is not English.
+    """
+    from medassay.language.ledger import Texts, unjudgeable
+    from medassay.metrics.ledger_metric import ledger_maker
+
+    given = {"candidate": candidate, "reference": reference, "source": source}
+    for name, text in given.items():
+        if not isinstance(text, str) and (text is not None or name == "candidate"):
+            raise InputError(f"{name}: expected one text, found {type(text).__name__}")
+    texts = Texts(candidate, *(text if text and text.strip() else None for text in (reference, source)))
+    reason = unjudgeable(texts)
+    if reason is not None:
+        raise InputError(f"nothing was checked: {reason}")
+    (ledger,) = ledger_maker(models or "embedded").ledgers([texts])
+    return ledger
+
+
 def load_metric(name: str, **settings: Any) -> Metric:
     """One metric by name, with its settings as keywords: `load_metric("rouge1", stem=True)`."""
     return _load_metric(name, **settings)
@@ -175,6 +200,7 @@ class FileRun:
     the output until the run is complete, so that an interrupted run continues. settings: further ones for the page.
     inputs: further files that are read, by what messages call them; no output may be one of them.
     open_source, checks, sinks: what a run of another kind has in place of the case file, and beside the usual ones.
+    file_sinks: what writes `out` and `report`, where that is no scores file and no report page.
     rows: its rows as they are before the run, and added: the columns that the run will add to them.
     """
 
@@ -203,6 +229,7 @@ class FileRun:
     added: Set[str] = frozenset()
     checks: Sequence[Check] = ()
     sinks: Sequence[Sink] = ()
+    file_sinks: Sequence[Sink] | None = None
 
     def run(self) -> FileOutcome:
         """Do it. Raises InputError before anything is scored where a path or a column cannot be meant."""
@@ -249,6 +276,9 @@ class FileRun:
 
     def _file_sinks(self, summary: Summary) -> Iterator[Sink]:
         """A sink for each file that was asked for."""
+        if self.file_sinks is not None:
+            yield from self.file_sinks
+            return
         if self.out is not None:
             settings = {"references": self.metrics[0].references, "seed": self.seed}
             yield ScoresFile(self.out, self.metrics, settings)

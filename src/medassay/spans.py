@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 ENTITY_TYPES = ("site", "diagnosis", "descriptor", "marker", "modifier", "finding", "grade")
 """The seven entity types, HARE's five first, in the order of a classifier's outputs."""
@@ -87,3 +87,12 @@ class Check:
     def verdict(self) -> str:
         """The likeliest of `VERDICTS`."""
         return VERDICTS[max(range(3), key=self.probabilities.__getitem__)]
+
+    def in_words(self, text: str) -> Check:
+        """The same check with whole words that decide: a model's tokens may be parts of words."""
+        start, end = self.start, self.end
+        while 0 < start < end and text[start - 1].isalnum() and text[start].isalnum():
+            start -= 1
+        while 0 < end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
+            end += 1
+        return self if (start, end) == (self.start, self.end) else replace(self, start=start, end=end)

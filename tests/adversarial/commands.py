@@ -53,6 +53,7 @@ COMMANDS: dict[str, tuple[list[str], dict[str, str]]] = {
         ["trust", "cases.csv", "--resamples", "0"],
         {"--out": "s.csv", "--report": "r.html", "--evidence": "e.jsonl"},
     ),
+    "check": (["check", "cases.csv"], {"--out": "c.jsonl", "--html": "c.html"}),
     "extract": (["extract", "cases.csv"], {"--out": "e.jsonl", "--html": "e.html"}),
     "validate": (
         ["validate", "cases.csv", "--human", "people", "--metrics", "rouge1", "--resamples", "20"],

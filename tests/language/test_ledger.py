@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from medassay.language import ledger as ledger_module
 from medassay.language.ledger import (
     CANDIDATE,
     MOST_STATEMENTS,
@@ -14,6 +15,7 @@ from medassay.language.ledger import (
     Texts,
     Verdict,
     joined,
+    unjudgeable,
 )
 from medassay.language.statements import Statement
 from medassay.spans import Check
@@ -134,3 +136,100 @@ def test_passages_are_whole_sentences_with_room_beside_the_other_text() -> None:
     lengths = [len(verdict.statement.text) for verdict in long if verdict.of == CANDIDATE]
     assert max(lengths) <= 240 and sum(lengths) >= len(candidate) * 8 - len(lengths)
     assert nothing == ()
+
+@pytest.mark.parametrize(("start", "end"), [(2, 11), (0, 10), (0, 13)])
+def test_the_deciding_characters_are_whole_words(start: int, end: int) -> None:
+    class Pieces(WordChecker):
+        def _check(self, text: str, statement: str) -> Check:
+            return Check((0.0, 0.0, 1.0), start, min(end, len(text)), "certainty", 0.5)
+
+    (ledger,) = LedgerMaker(Pieces()).ledgers([Texts("She has gout.", reference="Probable gout. She has pain.")])
+    assert ledger.quote(ledger.select(CANDIDATE, REFERENCE)[0]) == "Probable gout"
+
+
+class SwappedChecker(WordChecker):
+    """Takes a sentence for supported whose words are there in another order, and sees through its parts."""
+
+    def _check(self, text: str, statement: str) -> Check:
+        if " and " in statement:
+            return Check((0.97, 0.02, 0.01), 0, 1, "other", 0.1)
+        return Check((0.01, 0.01, 0.98), 0, 1, "site", 0.5)
+
+
+def test_a_clearly_contradicted_part_is_not_saved_by_its_sentence() -> None:
+    texts = Texts("She has left pain and right rash.", reference="She has right pain and left rash.")
+    checker = SwappedChecker()
+    (ledger,) = LedgerMaker(checker).ledgers([texts])
+    assert ledger.counts["contradicted"] == 2
+    assert not any(" and " in statement for _, statement in checker.asked)
+
+
+FEVER = Texts(
+    "She has fever. She has cough. She has asthma.",
+    reference="She has fever. She has not asthma. She has nausea.",
+    source="There is a cough.",
+)
+
+
+def test_counts_go_by_the_verdict_that_counts() -> None:
+    (ledger,) = LedgerMaker(WordChecker()).ledgers([FEVER])
+    # Fever: by the reference; cough: by the source; asthma: contradicted by the reference, nowhere in the source.
+    assert [verdict.verdict for verdict in ledger.decisive()] == ["supported", "supported", "contradicted"]
+    assert ledger.counts == {
+        "statements": 3, "supported": 2, "contradicted": 1, "not_stated": 0,
+        "expected": 3, "missed": 1, "misstated": 0, "critical": 2,
+    }  # fmt: skip
+    assert [verdict.statement.text for verdict in ledger.problems()] == ["She has asthma", "She has nausea"]
+
+
+def test_a_ledger_can_be_written_and_read_again() -> None:
+    (ledger,) = LedgerMaker(WordChecker()).ledgers([FEVER])
+    again = Ledger.from_dict(ledger.to_dict(), FEVER)
+    assert again.to_dict() == ledger.to_dict()
+    assert again.counts == ledger.counts
+    assert [again.quote(verdict) for verdict in again.problems()] == ["asthma", ""]
+
+
+def test_what_a_person_reads_of_a_ledger() -> None:
+    texts = Texts("She has fever<39.", reference="She has not fever<39.")
+    (ledger,) = LedgerMaker(WordChecker()).ledgers([texts])
+    assert repr(ledger).splitlines()[0] == (
+        "<Ledger: 1 statement: 0 supported, 1 wrong, 0 unsupported; 1 expected: 0 missing; 1 critical>"
+    )
+    assert "wrong (negation, critical): She has fever<39" in repr(ledger)
+    assert "<39" not in ledger._repr_html_() and "She has fever&lt;39" in ledger._repr_html_()
+
+
+def long_text(words: int) -> str:
+    return " ".join(f"On day {i} she has fever{i} and pain{i}." for i in range(words // 8))
+
+
+@pytest.mark.parametrize("words", [500, 5_000])
+def test_checks_grow_with_the_statements_and_no_faster(words: int) -> None:
+    checker = WordChecker()
+    texts = Texts(long_text(words), reference=long_text(words)[:-200], source="Nothing of this.")
+    (ledger,) = LedgerMaker(checker).ledgers([texts])
+    counts = ledger.counts
+    assert counts["statements"] >= words // 8
+    # Each statement, its sentence, and the source for those of the candidate.
+    assert len(checker.asked) <= 3 * counts["statements"] + 2 * counts["expected"]
+
+
+def test_a_text_of_very_many_statements_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_module, "MOST_STATEMENTS", 5)
+    checker = WordChecker()
+    (ledger,) = LedgerMaker(checker).ledgers([Texts(long_text(100), reference="She has fever.")])
+    assert ledger.cut == (CANDIDATE,) and ledger.to_dict()["cut"] == [CANDIDATE]
+    assert len(checker.asked) == 5 + 3 + 1  # statements, the sentences they stand in, and the reference's statement
+
+
+@pytest.mark.parametrize(
+    ("texts", "reason"),
+    [
+        (Texts("She has fever."), "no reference and no source; it needs one of them"),
+        (Texts("She has fever.", "Sie hat Fieber und keine Schmerzen in der Brust."), "reference is not English"),
+        (Texts("She has fever.", "She has fever."), None),
+    ],
+)
+def test_what_cannot_be_judged(texts: Texts, reason: str | None) -> None:
+    assert unjudgeable(texts) == reason

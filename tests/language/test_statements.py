@@ -246,3 +246,55 @@ def test_time_is_linear_in_any_text(text: str) -> None:
     began = time.perf_counter()
     split(text)
     assert time.perf_counter() - began < 20
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Weight loss 4 kg. Brother has asthma.", ["Weight loss 4 kg", "Brother has asthma"]),
+        (
+            "CIN 3 with gland involvement. p16 is positive.",
+            ["CIN 3", "CIN 3 with gland involvement", "p16 is positive"],
+        ),
+        ("Takes apixaban 2.5 mg BD. Stop amlodipine.", ["Takes apixaban 2.5 mg BD", "Stop amlodipine"]),
+        ("Has not bled. 9 mm, two colours.", ["Has not bled", "9 mm", "Two colours"]),
+        ("Margins are clear. pT1b pN0.", ["Margins are clear", "pT1b pN0"]),
+        ("ER, PR and HER2 negative.", ["ER negative", "PR negative", "HER2 negative"]),
+        ("CD5 and cyclin D1 negative; CD20 positive.", ["CD5 negative", "Cyclin D1 negative", "CD20 positive"]),
+        ("Loss of MLH1, retained MSH2 and MSH6.", ["Loss of MLH1", "Retained MSH2", "Retained MSH6"]),
+        ("CIN 3 extending into crypts, p16 positive.", ["CIN 3", "CIN 3 extending into crypts", "p16 positive"]),
+    ],
+)
+def test_markers_units_and_codes(text: str, expected: list[str]) -> None:
+    assert texts(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "History of chest tightness on effort, relieved by rest, increasing in frequency.",
+            [
+                "History of chest tightness on effort",
+                "Chest tightness on effort relieved by rest",
+                "Chest tightness on effort increasing in frequency",
+            ],
+        ),
+        (
+            "Chest tightness radiating to the arm, relieved by rest.",
+            ["Chest tightness radiating to the arm", "Chest tightness relieved by rest"],
+        ),
+        (
+            "Prednisolone 30 mg for five days and doxycycline.",
+            ["Prednisolone 30 mg for five days", "Doxycycline"],
+        ),
+        ("Low mood for two months with early waking.", ["Low mood for two months", "Low mood with early waking"]),
+        (
+            "She has had back pain for two years, worsening on bending.",
+            ["She has had back pain for two years", "Back pain worsening on bending"],
+        ),
+        ("Adenoma, encapsulated and completely excised.", ["Adenoma", "Encapsulated", "Completely excised"]),
+    ],
+)
+def test_what_is_said_of_a_complaint_goes_with_it_and_not_with_its_duration(text: str, expected: list[str]) -> None:
+    assert texts(text) == expected

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from medassay.metrics.ledger_metric import ledger_maker
-
-from ..language.checker_double import WordChecker
+from ..language.checker_double import WordChecker, installed
 
 # How long an example takes is the machine's affair.
 settings.register_profile("untimed", deadline=None)
@@ -68,10 +66,8 @@ def nltk_reader(dictionary: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-def checker(monkeypatch: pytest.MonkeyPatch) -> Iterator[WordChecker]:
+def checker() -> Iterator[WordChecker]:
     """A checker that compares words, behind every metric that holds a ledger."""
     double = WordChecker()
-    monkeypatch.setattr("medassay.metrics.ledger_metric.load", lambda role, spec: double)
-    ledger_maker.cache_clear()
-    yield double
-    ledger_maker.cache_clear()
+    with installed(double):
+        yield double

@@ -46,7 +46,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Tab:
-    """The open page, in the words of the tests."""
+    """The open page, in the words of the tests. ready: what is there once a case is drawn."""
+
+    ready = ".tile"
 
     def __init__(self, driver: Any, path: Path, hash: str = "") -> None:
         self.driver = driver
@@ -55,7 +57,7 @@ class Tab:
         driver.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
         driver.get("about:blank")
         driver.get(path.as_uri() + hash)
-        self.until(lambda: self.js("return document.querySelector('.tile') !== null"))
+        self.until(lambda: self.js("return document.querySelector(arguments[0]) !== null", self.ready))
         self.js("document.documentElement.style.scrollBehavior = 'auto'")
 
     def js(self, script: str, *arguments: Any) -> Any:

@@ -7,6 +7,7 @@ reads them all. `variants` holds what the commands share that change texts.
 __all__ = [
     "annotate",
     "baseline",
+    "check",
     "compare",
     "demo",
     "extract",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ from medassay.cases import Case
 from medassay.files import json_text, open_output
 from medassay.metrics.base import Metric
 from medassay.metrics.ensemble import save_distributions
+from medassay.metrics.statement_check import StatementCheck
 from medassay.metrics.trust import ROUTE
 from medassay.scores import Score
 
@@ -58,12 +59,16 @@ def feed(sinks: Sequence[Sink], case: Case, scores: Mapping[str, Score]) -> None
 
 
 class EvidenceFile(Sink):
-    """JSON lines, one per case: every metric's value or reason, and what it rests on."""
+    """JSON lines, one per case: every metric's value or reason, and what it rests on.
+
+    record: makes the line of a case, where it is to be another.
+    """
 
     explained = float("inf")
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, record: Callable[[Case, Mapping[str, Score]], dict[str, Any]] | None = None) -> None:
         self.output: AbstractContextManager[IO[str]] = open_output(path)
+        self.record = record or evidence_record
 
     def __enter__(self) -> Self:
         self.stream = self.output.__enter__()
@@ -76,7 +81,7 @@ class EvidenceFile(Sink):
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Write one line."""
-        self.stream.write(json_text(evidence_record(case, scores)) + "\n")
+        self.stream.write(json_text(self.record(case, scores)) + "\n")
 
 
 def evidence_record(case: Case, scores: Mapping[str, Score]) -> dict[str, Any]:
@@ -87,6 +92,16 @@ def evidence_record(case: Case, scores: Mapping[str, Score]) -> dict[str, Any]:
         entry |= {"parts": dict(score.parts), "evidence": dict(score.evidence)}
         record[name] = entry | ({"labels": dict(score.labels)} if score.labels else {})
     return record
+
+
+def ledger_record(case: Case, scores: Mapping[str, Score]) -> dict[str, Any]:
+    """One line of the file of `medassay check`: statements and counts, or why there are none."""
+    score = scores[StatementCheck.name]
+    identity = {"id": case.id, **({"system": case.system} if case.system else {})}
+    if score.value is not None:
+        return identity | dict(score.evidence)
+    reason = {"unscored": score.unscored} if score.failed is None else {"failed": score.failed}
+    return identity | {"statements": [], "counts": {}} | reason
 
 
 class RouteCount(Sink):

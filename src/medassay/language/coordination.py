@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from medassay.language.lexicon import named_pattern, statement_words
+from medassay.language.marker_lists import share_results, states_result
 from medassay.language.syntax import AHEAD, BACK, Chunk, Sentence, is_adjective
 
 _LIGHT_VERBS = ("has", "had", "have", "with")
@@ -150,6 +151,7 @@ def _adds(sentence: Sentence, chunk: Chunk, at: int, connected: bool, governed: 
         short = not governed and at - chunk.first <= (3 if word == "without" else 1)
         return not short and (connected or (sentence.states(chunk.first, at) and not attached))
     loose = sentence.is_any(at, "loose participle")
+    loose |= sentence.is_any(at, "change") and sentence.is_any(at + 1, "tight")
     if not loose and not sentence.is_any(at, "participle"):
         return False
     follows = sentence.is_any(at + 1, "tight", "strong") or sentence.words[at + 1] == "post"
@@ -231,6 +233,7 @@ def _carry(sentence: Sentence, chunks: list[Chunk], opener: str) -> None:
         chunk.complete |= chunk.kind != "clause" and before.complete
     _share_nouns(sentence, chunks)
     _share_predicates(sentence, chunks)
+    share_results(sentence, chunks)
 
 
 def _verbless_subject(sentence: Sentence, clause: Chunk, before: Chunk, chunk: Chunk) -> str:
@@ -254,16 +257,24 @@ def _antecedent(sentence: Sentence, chunk: Chunk, subject: str) -> str:
     if chunk.kind == "item" and chunk.prefix.endswith(","):
         return chunk.prefix[:-1]
     first, last = sentence.object(chunk)
+    # How long it lasts and what else is said of it is no part of it: "tightness for a week, relieved by rest".
+    last = next((i for i in range(first + 1, last)[:BACK] if _says_more(sentence, i)), last)
     if sentence.is_negated(chunk.first, first + (first == chunk.first)):
         return subject
     if sentence.is_person(first, last):
         return "The patient"
     if sentence.is_any(first, "tight"):
         return chunk.prefix or sentence.context(first + 1, last)
-    bare = range(first, last)[:AHEAD]
-    if subject and all(is_adjective(sentence.words[i]) or sentence.words[i].endswith("ly") for i in bare):
-        return subject
+    bare = all(is_adjective(word) or word.endswith("ly") for word in sentence.words[first:last][:AHEAD])
+    if bare and (subject or chunk.kind == "item"):
+        return subject or chunk.prefix
     return sentence.context(first, last)
+
+
+def _says_more(sentence: Sentence, i: int) -> bool:
+    if sentence.words[i] == "for":
+        return sentence.is_duration(i + 1)
+    return sentence.is_any(i, "participle", "loose participle", "change")
 
 
 def _relative_subject(sentence: Sentence, before: Chunk, chunk: Chunk, subject: str) -> str:
@@ -307,7 +318,7 @@ def _item_prefix(sentence: Sentence, group: Chunk, item: Chunk) -> str:
         head = sentence.context(group.first if negated else first, last)
         if not measure.match(head):
             return f"{head}," if head else ""
-    if named_pattern("reading").match(sentence.text, sentence.starts[at]):
+    if named_pattern("reading").match(sentence.text, sentence.starts[at]) or states_result(sentence, item):
         return ""
     governor = _list_governor(sentence, group, item)
     under = sentence.words[at - 1] in ("or", "nor") and sentence.is_negated(group.first, group.last)

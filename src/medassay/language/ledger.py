@@ -10,23 +10,24 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
-from medassay.language.checks import is_template
+from medassay.language.checks import NOT_ENGLISH, is_template, looks_english
 from medassay.language.mentions import mentions
 from medassay.language.numbers import numbers
 from medassay.language.sentences import sentences
 from medassay.language.statements import Statement, split
 from medassay.models.base import CheckerModel
-from medassay.spans import INVENTION_KINDS, Check
+from medassay.spans import INVENTION_KINDS, VERDICTS, Check
 
 CANDIDATE, REFERENCE, SOURCE = "candidate", "reference", "source"
 
 CERTAIN = 0.8
-"""Probability from which support is clear: a statement is then not looked for in the source as well, and what a
-sentence states is supported with it."""
+"""Probability from which a verdict is clear: a statement that the reference supports is not looked for in the source as
+well, one that is supported or contradicted is not judged by its sentence, and a sentence supports its parts."""
 
 MOST_STATEMENTS = 2_000
 """Statements of one text that are judged; a longer text is judged as far as that and the ledger says so."""
@@ -36,6 +37,14 @@ LONGEST_SENTENCE = 600
 
 SHORTEST_PASSAGE, LONGEST_PASSAGE, READ_TOGETHER = 240, 900, 1800
 """Characters of a passage, at least and at most, and of a text and a passage that are read together."""
+
+CRITICAL = 0.5
+"""Probability from which an error is called critical, not minor."""
+
+COUNTS = (
+    "statements", "supported", "contradicted", "not_stated", "expected", "missed", "misstated", "critical",
+)  # fmt: skip
+"""What `Ledger.counts` counts."""
 
 _KEPT = 512
 
@@ -58,6 +67,58 @@ class Verdict:
     against: str
     check: Check
 
+    @property
+    def verdict(self) -> str:
+        """`supported`, `not_stated` or `contradicted`."""
+        return self.check.verdict
+
+    @property
+    def severity(self) -> str | None:
+        """`critical` or `minor`; None where the statement is supported."""
+        if self.verdict == "supported":
+            return None
+        return "critical" if self.check.critical >= CRITICAL else "minor"
+
+    @property
+    def by(self) -> tuple[int, int] | None:
+        """The characters of the other text that decide; None where it states nothing."""
+        decided = self.verdict != "not_stated" and self.check.end > self.check.start
+        return (self.check.start, self.check.end) if decided else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as in the file of `medassay check`; p: of supported, not stated, contradicted."""
+        return {
+            "of": self.of,
+            "start": self.statement.start,
+            "end": self.statement.end,
+            "text": self.statement.text,
+            "against": self.against,
+            "verdict": self.verdict,
+            "p": [round(chance, 4) for chance in self.check.probabilities],
+            "by": None if self.by is None else list(self.by),
+            "kind": None if self.verdict == "supported" else self.check.kind,
+            "severity": self.severity,
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Verdict:
+        """The verdict again, from `to_dict`; the section of its statement is not kept there."""
+        supported, not_stated, contradicted = record["p"]
+        # Rounding may have made two probabilities equal: the verdict as it was given decides.
+        chances = [supported, not_stated, contradicted]
+        chances[VERDICTS.index(record["verdict"])] += 1e-6
+        start, end = record["by"] or (0, 0)
+        check = Check(
+            (chances[0], chances[1], chances[2]),
+            start,
+            end,
+            record["kind"] or "other",
+            float(record["severity"] == "critical"),
+        )
+        return cls(
+            record["of"], Statement(record["text"], record["start"], record["end"], ""), record["against"], check
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
@@ -67,10 +128,12 @@ class Ledger:
     them, against the source; then the statements of the reference (of the source, where there is no reference)
     against the candidate.
     cut: names of texts that have more statements than are judged.
+    texts: what was judged, to quote from.
     """
 
     verdicts: tuple[Verdict, ...]
     cut: tuple[str, ...] = ()
+    texts: Texts = field(default=Texts(""), compare=False)
 
     def select(self, of: str, against: str) -> list[Verdict]:
         """The verdicts on the statements of one text against another, in the order of the text."""
@@ -88,6 +151,67 @@ class Ledger:
     def expected(self) -> list[Verdict]:
         """The verdicts on what the candidate should state: the reference's statements, else the source's."""
         return [verdict for verdict in self.verdicts if verdict.against == CANDIDATE]
+
+    def decisive(self) -> list[Verdict]:
+        """For each statement of the candidate the verdict that counts, from reference and source together."""
+        return [joined(group) for group in self.candidate()]
+
+    def problems(self) -> list[Verdict]:
+        """What is contradicted or not stated of the candidate, and what it misses; the worst first.
+
+        A statement of the reference that the candidate contradicts is not among them: it is the candidate's statement
+        that is wrong.
+        """
+        wrong = [verdict for verdict in distinct(self.decisive()) if verdict.verdict != "supported"]
+        missed = [verdict for verdict in distinct(self.expected()) if verdict.verdict == "not_stated"]
+        return sorted([*wrong, *missed], key=badness, reverse=True)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many statements there are of each kind (`COUNTS`); one that is repeated counts once.
+
+        statements: of the candidate; supported, contradicted, not_stated: of these, by reference and source together.
+        expected: of the reference, else of the source; missed, misstated: of these, not stated and contradicted by
+        the candidate. critical: problems (`problems`) that are critical.
+        """
+        own = [verdict.verdict for verdict in distinct(self.decisive())]
+        expected = [verdict.verdict for verdict in distinct(self.expected())]
+        critical = sum(verdict.severity == "critical" for verdict in self.problems())
+        counted = (len(own), *(own.count(name) for name in ("supported", "contradicted", "not_stated")))
+        counted += (len(expected), expected.count("not_stated"), expected.count("contradicted"), critical)
+        return dict(zip(COUNTS, counted))
+
+    def quote(self, verdict: Verdict) -> str:
+        """The words of the other text that decide; empty where it states nothing."""
+        start, end = verdict.by or (0, 0)
+        return " ".join((getattr(self.texts, verdict.against) or "")[start:end].split())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: `statements` and `counts`, as in the file of `medassay check`, and `cut` where texts are cut."""
+        statements = [verdict.to_dict() for verdict in self.verdicts]
+        return {"statements": statements, "counts": self.counts, **({"cut": list(self.cut)} if self.cut else {})}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any], texts: Texts | None = None) -> Ledger:
+        """The ledger again, from `to_dict`; texts: what was judged, to quote from."""
+        verdicts = tuple(map(Verdict.from_dict, record["statements"]))
+        return cls(verdicts, tuple(record.get("cut", ())), texts or Texts(""))
+
+    def __repr__(self) -> str:
+        from medassay.language.ledger_view import ledger_text
+
+        return ledger_text(self)
+
+    def _repr_html_(self) -> str:
+        from medassay.language.ledger_view import ledger_html
+
+        return ledger_html(self)
+
+
+def badness(verdict: Verdict) -> tuple[bool, bool, float]:
+    """What problems are ordered by: critical ones, then contradictions, then by probability."""
+    contradicted = verdict.verdict == "contradicted"
+    return verdict.severity == "critical", contradicted, verdict.check.probabilities[2 if contradicted else 1]
 
 
 class LedgerMaker:
@@ -123,7 +247,8 @@ class LedgerMaker:
         verdicts = self._with_sentences(cases, verdicts)
         from_source = self._judge(cases, [list(_source_questions(case, own)) for case, own in zip(cases, verdicts)])
         return [
-            Ledger(tuple(_ordered([*own, *more])), _cut(case)) for case, own, more in zip(cases, verdicts, from_source)
+            Ledger(tuple(_ordered([*own, *more])), _cut(case), case)
+            for case, own, more in zip(cases, verdicts, from_source)
         ]
 
     def _with_sentences(self, cases: Sequence[Texts], verdicts: Sequence[list[Verdict]]) -> list[list[Verdict]]:
@@ -150,8 +275,11 @@ class LedgerMaker:
         ]
         checks = iter(self.checker.check(pairs) if pairs else ())
         return [
-            [Verdict(of, statement, against, next(checks)) for of, statement, against in questions]
-            for questions in asked
+            [
+                Verdict(of, statement, against, next(checks).in_words(getattr(case, against)))
+                for of, statement, against in questions
+            ]
+            for case, questions in zip(cases, asked)
         ]
 
 
@@ -184,6 +312,25 @@ def joined(verdicts: Sequence[Verdict]) -> Verdict:
     if max(probabilities) != contradicted:
         decisive = best
     return replace(decisive, check=replace(decisive.check, probabilities=probabilities))
+
+
+def distinct(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """The verdicts on different statements: of equal ones the first."""
+    first: dict[str, Verdict] = {}
+    for verdict in verdicts:
+        first.setdefault(" ".join(verdict.statement.text.lower().split()), verdict)
+    return list(first.values())
+
+
+def unjudgeable(texts: Texts) -> str | None:
+    """Why no ledger can be made of a case, or None."""
+    if texts.reference is None and texts.source is None:
+        return "no reference and no source; it needs one of them"
+    for side in (CANDIDATE, REFERENCE, SOURCE):
+        if not looks_english(getattr(texts, side) or ""):
+            return f"{side} {NOT_ENGLISH}"
+    against = SOURCE if texts.reference is None else REFERENCE
+    return None if statements_of(getattr(texts, against)) else f"no statement found in the {against}"
 
 
 def _questions(case: Texts) -> Iterator[_Question]:
@@ -232,8 +379,13 @@ def _source_questions(case: Texts, verdicts: Sequence[Verdict]) -> Iterator[_Que
 
 
 def _sentence(case: Texts, verdict: Verdict) -> _Question | None:
-    """The question about the whole sentence of a statement; None where it need not be asked."""
-    if verdict.of == SOURCE or verdict.check.probabilities[0] >= CERTAIN or not statements_of(case.candidate):
+    """The question about the whole sentence of a statement; None where it need not be asked.
+
+    That is where the statement is clearly supported or contradicted: a sentence whose words are there in another order
+    ("tender on the medial, not on the lateral side") may look supported where none of its parts is.
+    """
+    supported, _, contradicted = verdict.check.probabilities
+    if verdict.of == SOURCE or max(supported, contradicted) >= CERTAIN or not statements_of(case.candidate):
         return None
     text = getattr(case, verdict.of)
     spans = _sentences_of(text)

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from itertools import accumulate
 
-from medassay.language.lexicon import statement_kinds, statement_words
+from medassay.language.lexicon import named_pattern, statement_kinds, statement_words
 
 AHEAD = 12
 """Words that are read ahead to see whether a clause begins."""
@@ -220,6 +220,8 @@ class Sentence:
         after_verb = i > 0 and self.verbs[i - 1]
         if word == "of":
             return after_verb or self.is_any(i - 1, "noun of")
+        if word == "for" and self.is_duration(i + 1):
+            return False
         if word == "on":
             return after_verb or self.is_any(i - 1, "adverb")
         if word == "to":
@@ -230,6 +232,10 @@ class Sentence:
         if after_verb and word.endswith(("ing", "ed", "given")) and not self.is_any(i + 1, "tight"):
             return True
         return self.verbs[i] or self.is_any(i, "strong", "negation")
+
+    def is_duration(self, i: int) -> bool:
+        """Whether a length of time begins at word `i`: "two weeks"."""
+        return i < len(self) and named_pattern("duration").match(self.text, self.starts[i]) is not None
 
     def subject(self, chunk: Chunk) -> str:
         """The words before a clause's verb; empty where it has none."""

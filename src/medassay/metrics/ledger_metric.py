@@ -13,9 +13,10 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from medassay.cases import Case
-from medassay.language.checks import NOT_ENGLISH, TEMPLATE, is_template, looks_english
+from medassay.language.checks import TEMPLATE, is_template
 from medassay.language.ledger import (
     CANDIDATE,
+    CRITICAL,
     MOST_STATEMENTS,
     REFERENCE,
     SOURCE,
@@ -23,16 +24,14 @@ from medassay.language.ledger import (
     LedgerMaker,
     Texts,
     Verdict,
+    distinct,
     joined,
-    statements_of,
+    unjudgeable,
 )
 from medassay.metrics.base import Metric
 from medassay.metrics.scoring import over_references
 from medassay.models import load
 from medassay.scores import Score
-
-CRITICAL = 0.5
-"""Probability from which an error is called critical."""
 
 SUPPORTED = "supported"
 
@@ -71,10 +70,7 @@ class Tally:
     @classmethod
     def of(cls, verdicts: Iterable[Verdict]) -> Tally:
         """Of verdicts in the order of the text: the first of equal statements counts."""
-        distinct: dict[str, Verdict] = {}
-        for verdict in verdicts:
-            distinct.setdefault(" ".join(verdict.statement.text.lower().split()), verdict)
-        return cls(tuple(distinct.values()))
+        return cls(tuple(distinct(verdicts)))
 
     def __bool__(self) -> bool:
         return bool(self.verdicts)
@@ -153,7 +149,7 @@ class LedgerMetric(Metric):
 
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         texts = [texts_of(case) for case in cases]
-        problems = {each: self.problem(each) for of_case in texts for each in of_case}
+        problems = {each: unjudgeable(each) for of_case in texts for each in of_case}
         ready = [each for each, problem in problems.items() if problem is None]
         ledgers = ledger_maker(self.models).ledgers(ready)
         tallies = {
@@ -181,16 +177,22 @@ class LedgerMetric(Metric):
         return None if statements_of(getattr(texts, against)) else f"no statement found in the {against}"
 
     def _score(self, texts: Texts, ledger: Ledger, tallies: Tallies) -> Score:
+
+    def _score(self, texts: Texts, ledger: Ledger) -> Score:
+        tallies = Tallies.of(ledger, against_of(texts))
         score = self.count(tallies)
         if score.value is None:
             return score if tallies.candidate else Score.none(_nothing_stated(texts.candidate))
+        return Score(score.value, parts=score.parts, evidence=self.evidence(texts, ledger, tallies))
+
+    def evidence(self, texts: Texts, ledger: Ledger, tallies: Tallies) -> dict[str, Any]:
+        """What the value rests on: the statements that are not supported, quoted, and what was cut."""
         quoted = [quote(verdict, texts) for verdict in self.quoted(tallies)]
         if not tallies.candidate:
             whole = {"side": CANDIDATE, "start": 0, "end": len(texts.candidate), "score": 0.0}
             quoted.insert(0, {**whole, "note": _nothing_stated(texts.candidate)})
         cut = [f"{name}: its first {MOST_STATEMENTS:,} statements were judged" for name in ledger.cut]
-        evidence = {**({"cut": cut} if cut else {}), **({"sentences": quoted} if quoted else {})}
-        return Score(score.value, parts=score.parts, evidence=evidence)
+        return {**({"cut": cut} if cut else {}), **({"sentences": quoted} if quoted else {})}
 
     @abstractmethod
     def count(self, tallies: Tallies) -> Score:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from medassay.report.calibration import fit_sections as fit_sections
     from medassay.report.calibration import print_fit as print_fit
+    from medassay.report.check_page import CheckPage as CheckPage
+    from medassay.report.check_summary import CheckSummary as CheckSummary
+    from medassay.report.check_terminal import print_check as print_check
     from medassay.report.extract_page import ExtractPage as ExtractPage
     from medassay.report.page import PageFile as PageFile
     from medassay.report.page import PageWriter as PageWriter
@@ -35,6 +38,9 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "calibration": "fit_sections print_fit",
+    "check_page": "CheckPage",
+    "check_summary": "CheckSummary",
+    "check_terminal": "print_check",
     "extract_page": "ExtractPage",
     "page": "PageFile PageWriter page_settings summary_html",
     "sections": "Run Section",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from string import Template
@@ -37,7 +38,6 @@ BYTES = 4_600_000
 """What the carried cases may take; with charts and script the page stays under 5 MB."""
 
 _REASONS = 500
-_SCRIPTS = ("evidence.js", "view.js", "list.js", "page.js")
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 
 
@@ -128,7 +128,8 @@ class PageWriter:
         before = [*first, sections.summary, sections.distributions, versus, sections.unscored]
         made = [section for maker in (*before, *self.extra) if (section := maker(run)) is not None]
         block = self.payload.encode(self._head(run, made), BYTES)
-        return _assemble(run, made, sections.provenance(run), block, self._carried(block))
+        metrics = f"{len(run.metrics)} metric{'s' if len(run.metrics) != 1 else ''}"
+        return assemble(run, made, sections.provenance(run), block, carried_note(run.cases, block), [metrics], _REPORT)
 
     def write(
         self,
@@ -157,19 +158,6 @@ class PageWriter:
         data = {section.name: section.data for section in made if section.data is not None}
         leading = next((i for i, metric in enumerate(self.metrics) if isinstance(metric, Trust)), 0)
         return {"metrics": metrics, "systems": list(self.systems), "sections": data, "leading": leading}
-
-    def _carried(self, block: Block) -> str:
-        """What the page says where it does not carry everything."""
-        total = sum(self.systems.values())
-        said = []
-        if block.cases < total:
-            said.append(
-                f"The figures above are over all {total:,} cases; "
-                f"this page carries the first {block.cases:,} for reading."
-            )
-        if block.explained < block.cases:
-            said.append(f"To keep the file small, evidence is carried for the first {block.explained:,} cases.")
-        return " ".join(said)
 
 
 class PageFile(Sink):
@@ -233,33 +221,84 @@ def summary_html(aggregates: Sequence[Aggregate]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _assemble(run: Run, made: Sequence[Section], last: Section, block: Block, carried: str) -> str:
+@dataclass(frozen=True)
+class Look:
+    """What tells one kind of page from another.
+
+    scripts, styles: its assets, in order. measure: what the case list calls the numbers it is ordered by.
+    keys: what its keys do, for the list of keys.
+    """
+
+    scripts: Sequence[str]
+    styles: Sequence[str]
+    measure: str
+    keys: Mapping[str, str]
+
+
+_REPORT = Look(
+    ("text.js", "evidence.js", "view.js", "list.js", "page.js"),
+    ("page.css", "cases.css"),
+    "Metric",
+    {
+        "j k": "next and previous case (also ↓ ↑ in the list)",
+        "s": "the same case from the next system",
+        "e": "the next metric’s evidence",
+        "← →": "from mark to mark inside a text",
+        "/": "search",
+        "?": "this list",
+    },
+)
+
+
+def assemble(
+    run: Run, made: Sequence[Section], last: Section, block: Block, carried: str, facts: Sequence[str], look: Look
+) -> str:
+    """The whole page: its sections, the case list and view, and the data and scripts that draw them."""
     for section in made:
         own = section.script.lower() + section.style.lower()
         if not _NAME.fullmatch(section.name) or "</script" in own or "</style" in own:
             raise ValueError(f"section '{section.name}': bad name, or a script or style that ends its own element")
     # Sections' scripts come first: they only listen, and the page's own script then calls them.
-    scripts = [section.script for section in made if section.script] + ["".join(asset(name) for name in _SCRIPTS)]
-    styles = [asset("page.css") + asset("cases.css")] + [section.style for section in made if section.style]
+    scripts = [section.script for section in made if section.script] + ["".join(map(asset, look.scripts))]
+    styles = ["".join(map(asset, look.styles))] + [section.style for section in made if section.style]
     script_hashes, style_hashes = (" ".join(map(content_hash, texts)) for texts in (scripts, styles))
     policy = (
         f"default-src 'none'; script-src {script_hashes}; style-src {style_hashes}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     systems = [name for name in run.systems if name]
-    facts = [f"{run.cases:,} case{'s' if run.cases != 1 else ''}"]
-    facts += [f"{len(systems):,} systems"] if len(systems) > 1 else [f"system {name}" for name in systems]
-    facts += [f"{len(run.metrics)} metric{'s' if len(run.metrics) != 1 else ''}", f"medassay {__version__}"]
+    shown = [f"{run.cases:,} case{'s' if run.cases != 1 else ''}"]
+    shown += [f"{len(systems):,} systems"] if len(systems) > 1 else [f"system {name}" for name in systems]
+    shown += [*facts, f"medassay {__version__}"]
     links = [(section.name, section.title) for section in made] + [("cases", "Cases"), (last.name, last.title)]
     return Template(asset("page.html")).substitute(
         policy=escape(policy, quote=True).replace("&#x27;", "'"),
         title=escape(run.title),
-        facts=" · ".join(escape(fact) for fact in facts),
+        facts=" · ".join(escape(fact) for fact in shown),
         styles="".join(f"<style>{style}</style>" for style in styles),
         nav="".join(f'<a href="#{name}">{escape(title)}</a>' for name, title in links),
         sections="".join(section_html(section) for section in made),
         last=section_html(last),
         carried=f'<p class="note">{escape(carried)}</p>' if carried else "",
+        measure=look.measure,
+        keys="".join(_key_row(keys, action) for keys, action in look.keys.items()),
         data=block.text,
         scripts="".join(f'<script type="module">{script}</script>' for script in scripts),
     )
+
+
+def _key_row(keys: str, action: str) -> str:
+    shown = " ".join(f"<kbd>{escape(key)}</kbd>" for key in keys.split())
+    return f"<div><dt>{shown}</dt><dd>{escape(action)}</dd></div>\n"
+
+
+def carried_note(cases: int, block: Block) -> str:
+    """What a page says where it does not carry every case of a run, or not with its evidence."""
+    notes = []
+    if block.cases < cases:
+        notes.append(
+            f"The figures above are over all {cases:,} cases; this page carries the first {block.cases:,} for reading."
+        )
+    if block.explained < block.cases:
+        notes.append(f"To keep the file small, evidence is carried for the first {block.explained:,} cases.")
+    return " ".join(notes)

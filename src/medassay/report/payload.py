@@ -52,21 +52,12 @@ class Payload:
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Keep one case for the page."""
         listed = [scores[metric.name] for metric in self.metrics]
-        record: dict[str, Any] = {
-            "i": _clean(case.id),
-            "s": None if case.system is None else _clean(case.system),
-            "n": case.row,
-            "c": _cut(case.candidate),
-            "r": [_cut(reference) for reference in case.references],
-            "v": [None if score.value is None else round(score.value, 6) for score in listed],
-        }
+        record = case_record(case)
+        record["v"] = [None if score.value is None else round(score.value, 6) for score in listed]
         optional = {
-            "o": case.source and _cut(case.source),
-            "m": case.image and _clean(case.image),
-            "x": {_clean(name): _tidy(value) for name, value in case.extra.items() if value not in (None, "")},
             "p": {i: _parts(score, self.metrics[i]) for i, score in enumerate(listed) if score.parts},
-            "u": {i: _clean(score.unscored)[:500] for i, score in enumerate(listed) if score.unscored is not None},
-            "f": {i: _clean(score.failed)[:500] for i, score in enumerate(listed) if score.failed is not None},
+            "u": {i: clean(score.unscored)[:500] for i, score in enumerate(listed) if score.unscored is not None},
+            "f": {i: clean(score.failed)[:500] for i, score in enumerate(listed) if score.failed is not None},
             "e": {i: _evidence(s.evidence) for i, s in enumerate(listed) if s.evidence and s.failed is None},
         }
         self.records.append(record | {name: value for name, value in optional.items() if value})
@@ -117,13 +108,30 @@ class Payload:
         return Block(f'"{base64.b64encode(packed_bytes).decode("ascii")}"', keep, explained)
 
 
-def _clean(text: str) -> str:
+def case_record(case: Case) -> dict[str, Any]:
+    """What the page knows of a case whatever was measured: id, system, row, texts, carried columns."""
+    record: dict[str, Any] = {
+        "i": clean(case.id),
+        "s": None if case.system is None else clean(case.system),
+        "n": case.row,
+        "c": _cut(case.candidate),
+        "r": [_cut(reference) for reference in case.references],
+    }
+    optional = {
+        "o": case.source and _cut(case.source),
+        "m": case.image and clean(case.image),
+        "x": {clean(name): _tidy(value) for name, value in case.extra.items() if value not in (None, "")},
+    }
+    return record | {name: value for name, value in optional.items() if value}
+
+
+def clean(text: str) -> str:
     """Lone surrogates cannot be written as UTF-8; each becomes one U+FFFD, so offsets stay true."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def _cut(text: str) -> str:
-    return _clean(text) if len(text) <= TEXT else _clean(text[:TEXT]) + " […]"
+    return clean(text) if len(text) <= TEXT else clean(text[:TEXT]) + " […]"
 
 
 def _parts(score: Score, metric: Metric) -> list[float | None]:
@@ -136,7 +144,7 @@ def _rounded(value: float | None) -> float | None:
 
 def _evidence(evidence: Mapping[str, Any]) -> dict[str, Any]:
     """Plain JSON; `matches` become one flat list of differences, a quarter of the size."""
-    packed = {_clean(str(name)): _tidy(value) for name, value in evidence.items() if name != "matches"}
+    packed = {clean(str(name)): _tidy(value) for name, value in evidence.items() if name != "matches"}
     if "matches" in evidence:
         try:
             packed["matches"] = _deltas(evidence["matches"])
@@ -159,14 +167,14 @@ def _deltas(matches: Sequence[Mapping[str, Sequence[int]]]) -> list[int]:
 def _tidy(value: Any) -> Any:
     """Any value as JSON that a browser can parse: numbers finite, texts without surrogates."""
     if isinstance(value, str):
-        return _clean(value)
+        return clean(value)
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, Mapping):
-        return {_clean(str(name)): _tidy(one) for name, one in value.items()}
+        return {clean(str(name)): _tidy(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [_tidy(one) for one in value]
     try:
         return _rounded(float(value))
     except (TypeError, ValueError):
-        return _clean(str(value))
+        return clean(str(value))

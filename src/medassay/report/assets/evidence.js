@@ -1,28 +1,4 @@
-// Evidence to marked text. Offsets count characters as Python does; the browser counts UTF-16 units.
-
-/** An element with attributes and children; strings become text, never markup. */
-const h = (tag, attributes = {}, ...children) => {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === false || value == null) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : value);
-  }
-  element.append(...children.flat().filter((child) => child != null && child !== ""));
-  return element;
-};
-
-const toUtf16 = (text) => {
-  if (!/[\ud800-\udfff]/.test(text)) return (at) => Math.min(Math.max(at, 0), text.length);
-  const starts = [];
-  let at = 0;
-  for (const character of text) {
-    starts.push(at);
-    at += character.length;
-  }
-  starts.push(at);
-  return (n) => starts[Math.min(Math.max(n, 0), starts.length - 1)];
-};
+// Evidence to spans. Offsets count characters as Python does; the browser counts UTF-16 units.
 
 const spanOf = (start, end) => Number.isInteger(start) && Number.isInteger(end) && end > start;
 const drawn = new Set(["matches", "entities", "links", "sentences", "reference", "image", "width", "height", "groundings", "patches", "map", "warning", "picture", "pictureNote", "contradictions", "pairs", "stability", "reports", "partial", "trust"]);
@@ -141,29 +117,4 @@ const readEvidence = (evidence, texts, types) => {
   }
   const other = Object.fromEntries(Object.entries(evidence).filter(([name]) => !drawn.has(name)));
   return { sides, kinds, sentences, other };
-};
-
-/** A text as nodes: plain stretches, and a mark for each stretch that some span covers. */
-const markText = (text, spans) => {
-  const at = toUtf16(text);
-  const placed = spans.map((span) => ({ ...span, from: at(span.start), to: at(span.end) })).filter((span) => span.to > span.from);
-  const cuts = [...new Set([0, text.length, ...placed.flatMap((span) => [span.from, span.to])])].sort((a, b) => a - b);
-  const opening = [...placed].sort((a, b) => a.from - b.from);
-  const nodes = [];
-  let open = [];
-  let next = 0;
-  for (let i = 0; i + 1 < cuts.length; i += 1) {
-    const [from, to] = [cuts[i], cuts[i + 1]];
-    open = open.filter((span) => span.to > from);
-    while (next < opening.length && opening[next].from <= from) open.push(opening[next++]);
-    const piece = text.slice(from, to);
-    if (!open.length) {
-      nodes.push(piece);
-      continue;
-    }
-    const css = [...new Set(open.flatMap((span) => span.css.split(" ")))].join(" ");
-    const cues = open.filter((span) => span.cue && span.to === to).map((span) => h("span", { class: "cue" }, span.cue));
-    nodes.push(h("mark", { class: css, tabindex: "-1", "data-keys": open.map((span) => span.key).join(" ") }, piece, cues));
-  }
-  return nodes;
 };

@@ -16,10 +16,12 @@ const makeList = (data, open) => {
   at("metric").value = `${data.leading ?? 0}`;
   const twice = new Set(data.cases.map((one) => one.i)).size < data.cases.length;
   at("order").append(option("worst", "worst first"), option("best", "best first"), ...(twice ? [option("gap", "systems furthest apart")] : []), option("file", "as in the file"), option("id", "by id"));
-  at("only").append(option("", "all cases"), option("scored", "scored"), option("unscored", "unscored"));
+  // Counts of problems can be asked for by name.
+  const counts = data.metrics.flatMap((metric, i) => (metric.whole ? [option(`${i}`, `with ${metric.name}`)] : []));
+  at("only").append(option("", "all cases"), ...(counts.length ? counts : [option("scored", "scored")]), option("unscored", "unscored"));
 
   const haystack = (one) => {
-    one.hay ??= [one.i, one.s ?? "", data.texts[one.c], ...one.r.map((i) => data.texts[i]), ...Object.values(one.x ?? {})].join("\n").toLowerCase();
+    one.hay ??= [one.i, one.s ?? "", data.texts[one.c], ...one.r.map((i) => data.texts[i]), data.texts[one.o] ?? "", ...Object.values(one.x ?? {})].join("\n").toLowerCase();
     return one.hay;
   };
 
@@ -47,12 +49,12 @@ const makeList = (data, open) => {
 
   const row = (one, position) => {
     const metric = Number(at("metric").value);
-    const { ends } = data.metrics[metric];
+    const { ends, whole } = data.metrics[metric];
     const value = one.v[metric];
     const line = h("div", { class: "row", role: "option", id: `row-${one.at}`, "aria-selected": String(one.at === selected), "aria-posinset": position + 1, "aria-setsize": shown.length, onclick: () => choose(one, true) },
       h("b", {}, one.i),
-      h("span", { class: value == null ? "value none" : "value" }, value == null ? (one.f?.[metric] == null ? "unscored" : "failed") : show(value, ends)),
-      h("span", { class: "snippet" }, data.systems.length > 1 ? systemKey(data, one.s) : "", data.texts[one.c].slice(0, 160).replace(/\s+/g, " ") || "empty"),
+      h("span", { class: value == null ? "value none" : "value" }, value == null ? (one.f?.[metric] == null ? "unscored" : "failed") : show(value, ends, whole)),
+      h("span", { class: "snippet" }, data.systems.length > 1 ? systemKey(data, one.s) : "", rowNote(data, one)),
       value == null ? "" : bar(value, ends));
     line.style.transform = `translateY(${position * ROW}px)`;
     return line;
@@ -86,7 +88,7 @@ const makeList = (data, open) => {
     const metric = Number(at("metric").value);
     const only = at("only").value;
     const kept = data.cases.filter((one) => (system === null || (one.s ?? "") === system)
-      && (!only || (only === "scored") === (one.v[metric] != null))
+      && (!only || (data.metrics[Number(only)] ? one.v[Number(only)] > 0 : (only === "scored") === (one.v[metric] != null)))
       && words.every((word) => haystack(one).includes(word)));
     shown = ordered(kept, metric, at("order").value);
     at("count").textContent = `${shown.length.toLocaleString("en")} of ${data.cases.length.toLocaleString("en")} cases`;
@@ -113,6 +115,12 @@ const makeList = (data, open) => {
     choose(shown[next], true);
   };
 
+  const nextSystem = () => {
+    const now = data.cases[selected];
+    const all = data.cases.filter((one) => one.i === now?.i);
+    if (all.length > 1) choose(all[(all.indexOf(now) + 1) % all.length], true);
+  };
+
   refresh();
-  return { choose, move, first: () => shown[0] };
+  return { choose, move, nextSystem, first: () => shown[0] };
 };

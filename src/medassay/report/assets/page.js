@@ -84,10 +84,10 @@ const start = async () => {
     if (event.key === "Escape" && event.target === byId("query")) byId("rows").focus();
     if (typing) return;
     const keys = {
-      j: () => list.move(1), k: () => list.move(-1), e: () => view.nextEvidence(), s: () => view.nextSystem(),
-      "/": () => { byId("query").focus(); byId("query").select(); }, "?": () => byId("help").showModal(),
+      j: () => list.move(1), k: () => list.move(-1), s: () => list.nextSystem(),
+      "/": () => { byId("query").focus(); byId("query").select(); }, "?": () => byId("help").showModal(), ...view.keys,
     };
-    if (!Object.hasOwn(keys, event.key)) return;
+    if (!Object.hasOwn(keys, event.key) || (event.key === "Enter" && event.target.closest("button, a, summary"))) return;
     event.preventDefault();
     keys[event.key]();
   });

@@ -1,22 +1,7 @@
 // The case view: scores, the texts side by side with one metric's evidence, source, carried columns.
 
-const show = (value, ends) => {
-  if (value == null) return "–";
-  return value.toFixed(ends[1] - ends[0] < 20 ? 3 : 2).replace("-", "−");
-};
-
-/** A bar from the low end of the metric's scale to the value. */
-const bar = (value, ends) => {
-  const inner = h("span");
-  const share = (value - ends[0]) / (ends[1] - ends[0]);
-  inner.style.width = `${Math.min(1, Math.max(0, share)) * 100}%`;
-  return h("span", { class: "bar", "aria-hidden": "true" }, inner);
-};
-
-const systemKey = (data, system) => {
-  const index = data.systems.indexOf(system ?? "");
-  return h("span", { class: `chip c${index % 8}` }, h("span", { class: `dot d${(index + Math.floor(index / 8)) % 4}`, "aria-hidden": "true" }), system || "no system");
-};
+/** What a row of the case list says below the id. */
+const rowNote = (data, one) => data.texts[one.c].slice(0, 160).replace(/\s+/g, " ") || "empty";
 
 const PARTS_IN_TILE = 3;
 
@@ -72,7 +57,7 @@ const makeView = (data, panel, go) => {
         current.r.map((_, i) => h("option", { value: i, selected: i === reference }, `${i + 1} of ${current.r.length}`)));
       head.append(pick);
     }
-    if (text) head.append(h("span", { class: "size" }, `${text.trim().split(/\s+/).filter(Boolean).length} words`));
+    if (text) head.append(wordCount(text));
     return h("div", { class: "pane" }, head, body);
   };
 
@@ -117,20 +102,6 @@ const makeView = (data, panel, go) => {
     next.focus();
   };
 
-  const siblings = () => data.cases.filter((one) => one.i === current.i && one !== current);
-
-  const header = () => {
-    const others = siblings();
-    const title = h("h3", { id: "case-title" }, current.i);
-    const links = others.map((one) => h("button", { type: "button", onclick: () => go(one) }, systemKey(data, one.s)));
-    return h("header", { class: "case-head" },
-      h("div", {}, title, h("p", { class: "sub" }, data.systems.length > 1 || current.s ? systemKey(data, current.s) : "", h("span", {}, `row ${current.n}`),
-        others.length ? h("span", { class: "also" }, "also from ", links) : "")),
-      h("div", { class: "steps" }, h("a", { href: "#cases", class: "back" }, "List"),
-        h("button", { type: "button", "aria-label": "Previous case", onclick: () => go(-1) }, "←"),
-        h("button", { type: "button", "aria-label": "Next case", onclick: () => go(1) }, "→")));
-  };
-
   const body = () => {
     const shown = texts();
     const evidence = chosen == null ? {} : current.e[chosen];
@@ -153,31 +124,23 @@ const makeView = (data, panel, go) => {
     return block;
   };
 
-  const carried = () => {
-    const facts = Object.entries({ ...(current.m ? { image: current.m } : {}), ...(current.x ?? {}) });
-    if (!facts.length) return null;
-    return h("dl", { class: "facts" }, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, String(value)))));
-  };
-
   const draw = (keepReference = false) => {
     const able = explained();
     chosen = wanted === -1 || !able.length ? null : able.includes(wanted) ? wanted : able[0];
     if (!keepReference) reference = chosen == null ? 0 : Math.min(current.e[chosen].reference ?? 0, Math.max(0, current.r.length - 1));
     const later = h("div", { class: "more" });
-    panel.replaceChildren(header(), h("div", { class: "tiles" }, data.metrics.map(tile)), body(), ...allParts(), carried() ?? "", later);
+    panel.replaceChildren(caseHead(data, current, go), h("div", { class: "tiles" }, data.metrics.map(tile)), body(), ...allParts(), carriedFacts(current) ?? "", later);
     document.dispatchEvent(new CustomEvent("medassay:case", { detail: { case: current, data, panel: later } }));
   };
 
   return {
     open(one) { current = one; draw(); },
-    nextEvidence() {
-      const able = [...explained(), -1];
-      wanted = able[(able.indexOf(chosen ?? -1) + 1) % able.length];
-      draw();
-    },
-    nextSystem() {
-      const all = data.cases.filter((one) => one.i === current?.i);
-      if (all.length > 1) go(all[(all.indexOf(current) + 1) % all.length]);
+    keys: {
+      e: () => {
+        const able = [...explained(), -1];
+        wanted = able[(able.indexOf(chosen ?? -1) + 1) % able.length];
+        draw();
+      },
     },
   };
 };
