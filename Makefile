@@ -8,7 +8,7 @@ ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(ENOUGH)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: models demo test lint setup readme graph bench profile papers clean
+.PHONY: models demo test lint setup readme graph bench profile papers which-metric clean
 
 # The environment of a user: core only. Stamp files make repeated calls instant.
 $(VENV)/.core: pyproject.toml
@@ -65,6 +65,12 @@ profile: $(VENV)/.dev
 papers: $(VENV)/.dev
 	@test -n "$(DATA)" || { echo "say where the data are: make papers DATA=/path/to/data"; exit 2; }
 	$(BIN)/python -m benchmarks.papers --data $(DATA)
+
+# docs/which-metric.md: the benchmark over all metrics below, with the agreement with people of `make papers`.
+WHICH = facts,fidelity,hallucination,omission,note,risk,hare,expert,bertscore,rouge1,rougeL,bleu,chrf,meteor
+which-metric: $(VENV)/.dev
+	$(BIN)/medassay bench --all --metrics $(WHICH) --out docs/bench.json
+	$(BIN)/python tools/which_metric.py --bench docs/bench.json --papers docs/papers.json
 
 # The reader (role checker) from the data folder and corpus/, on a GPU: BASE is a folder with an MPNet.
 models: .venv-train/.ready

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from medassay.cases import Case, Row, make_cases
 from medassay.columns import FIELDS
 from medassay.engine.base import CaseFiles, Engine, Source
+from medassay.engine.domain import DomainWatch
 from medassay.engine.job import Check, Job, Progress
 from medassay.engine.local import Local, score_cases
 from medassay.engine.run_paths import RunPaths
@@ -182,13 +183,14 @@ class FileOutcome:
     """What a run over a file came to.
 
     problems: rows and metrics with problems. ended: metrics that failed on every case, each with its error.
-    routes: how many cases take each route.
+    routes: how many cases take each route. remarks: what a reader of the results must know.
     """
 
     aggregates: Sequence[Aggregate]
     problems: Sequence[str]
     ended: Mapping[str, str]
     routes: Counter[str]
+    remarks: Sequence[str] = ()
 
 
 @dataclass
@@ -250,7 +252,7 @@ class FileRun:
     def _run(self) -> FileOutcome:
         summary = Summary(self.metrics, self.by or "system", self.cluster, self.resamples, self.seed)
         routes = RouteCount()
-        sinks = [summary, routes, *self.sinks, *self._file_sinks(summary)]
+        sinks = [summary, routes, DomainWatch(self.metrics), *self.sinks, *self._file_sinks(summary)]
         with ExitStack() as stack:
             store = stack.enter_context(self._open_store())
             path, kind = stack.enter_context(self._rereadable())
@@ -272,7 +274,7 @@ class FileRun:
             ).run()
             if store is not None and self.store is None:
                 store.delete()
-        return FileOutcome(summary.aggregates, outcome.problems, outcome.ended, routes.routes)
+        return FileOutcome(summary.aggregates, outcome.problems, outcome.ended, routes.routes, outcome.remarks)
 
     def _file_sinks(self, summary: Summary) -> Iterator[Sink]:
         """A sink for each file that was asked for."""

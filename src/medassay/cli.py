@@ -12,6 +12,7 @@ import typer
 
 from medassay.commands.annotate import annotate_app
 from medassay.commands.baseline import baseline_app
+from medassay.commands.bench import bench
 from medassay.commands.check import check
 from medassay.commands.compare import compare
 from medassay.commands.demo import demo
@@ -37,7 +38,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for _command in (score, check, extract, compare, validate, stress, trust, perturb, serve_scores, metrics, train, demo):
+_COMMANDS = (
+    score, check, extract, compare, validate, bench, stress, trust, perturb, serve_scores, metrics, train, demo,
+)  # fmt: skip
+for _command in _COMMANDS:
     app.command()(_command)
 for _group in (annotate_app, baseline_app, models_app, trust_study_app):
     app.add_typer(_group)

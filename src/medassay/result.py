@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medassay.cases import Case
+from medassay.engine.domain import DomainWatch
 from medassay.engine.job import Failures
 from medassay.engine.scores_file import Flat, ScoresFile
-from medassay.engine.sinks import Sink, feed
+from medassay.engine.sinks import Sink, feed, finish
 from medassay.errors import InputError
 from medassay.metrics.base import Metric
 from medassay.scores import Score
@@ -124,7 +125,7 @@ class Result:
 
     def save(self, path: str | Path) -> None:
         """Write the scores file (.csv, .tsv, .jsonl or .parquet) and its `.meta.json`."""
-        self._into([ScoresFile(Path(path), self.metrics)])
+        self._into([DomainWatch(self.metrics), ScoresFile(Path(path), self.metrics)])
 
     def report(self, path: str | Path, *, title: str | None = None, resamples: int = 1000, seed: int = 1) -> None:
         """Write the report page: one HTML file, no network. By system, with a comparison where there are several."""
@@ -133,7 +134,7 @@ class Result:
         summary = Summary(self.metrics, "system", "reference", resamples, seed)
         settings = page_settings(self.metrics, resamples=resamples, cluster="reference", seed=seed)
         page = PageFile(Path(path), self.metrics, lambda: summary.aggregates, title=title, settings=settings)
-        self._into([summary, page])
+        self._into([summary, DomainWatch(self.metrics), page])
 
     def _scores(self, i: int) -> dict[str, Score]:
         """The scores of the i-th case by metric."""
@@ -152,8 +153,7 @@ class Result:
             for problem in failures.problems():
                 for sink in sinks:
                     sink.problem(problem)
-            for sink in sinks:
-                sink.finish()
+            finish(sinks)
 
     def __repr__(self) -> str:
         return f"<Result: {len(self.cases)} cases × {len(self.metrics)} metrics>\n{self.table()}"

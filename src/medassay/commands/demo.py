@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -20,14 +19,16 @@ if TYPE_CHECKING:
     from medassay.cases import Case
     from medassay.result import Result
 
-REPORT = "pathology report"
-"""The `kind` of the cases that HARE and the expert estimate are made for."""
-FOR_REPORTS = ("hare", "expert")
+METRICS = ("facts", "fidelity", "hallucination", "omission", "risk", "rouge1", "bleu")
+"""Asked of every case: the metrics that read, and two that count words."""
+ONLY = {"pathology report": ("hare", "expert"), "clinical note": ("note",)}
+"""Asked of one kind of text, which they are made for."""
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the scores and the report page.")] = Path("demo-out"),
     trust: Annotated[bool, typer.Option("--trust", help="Trust of made-up reports about drawn pictures.")] = False,
+    models: Annotated[str, typer.Option(help="fast, or embedded for the full reader (three times as slow).")] = "fast",
 ) -> None:
     """Score the bundled examples and write a report page."""
     if trust:
@@ -36,7 +37,7 @@ def demo(
         cases = write_trust_example(out)
         run_trust(str(cases), out=out / "trust-scores.csv", report=out / "trust.html", evidence=out / "trust.jsonl")
     else:
-        run_demo(out)
+        run_demo(out, models)
 
 
 def write_trust_example(folder: Path) -> Path:
@@ -71,7 +72,7 @@ def _check_folder(folder: Path, examples: Iterable[str], others: Iterable[str]) 
     check_paths({"bundled example": [example(name) for name in names]}, outputs, folders={"--out": folder})
 
 
-def run_demo(out: Path) -> None:
+def run_demo(out: Path, models: str = "fast") -> None:
     """Score the examples, print what comes out, write `scores.csv` and `report.html` into `out`.
 
     The case files are put there too, to be looked at and scored again.
@@ -79,7 +80,7 @@ def run_demo(out: Path) -> None:
     from rich.console import Console
 
     from medassay.engine.score_table import read_scores
-    from medassay.examples import ALL_FILES, FILES, example, load
+    from medassay.examples import ALL_FILES, example
     from medassay.files import write_bytes
     from medassay.report import print_comparison
     from medassay.study import compare
@@ -92,10 +93,9 @@ def run_demo(out: Path) -> None:
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from error
     terminal = Console(highlight=False)
-    cases = [case for name in FILES for case in load(name)]
-    result = score_examples(cases)
-    kinds = dict.fromkeys(str(case.extra["kind"]) for case in cases)
-    for kind in kinds:
+    cases = read_examples()
+    result = score_examples(cases, models)
+    for kind in dict.fromkeys(str(case.extra["kind"]) for case in cases):
         _print_kind(terminal, _of_kind(result, kind), kind)
     scores, page = out / "scores.csv", out / "report.html"
     result.save(scores)
@@ -103,28 +103,38 @@ def run_demo(out: Path) -> None:
     terminal.rule("[bold]alder against birch, all cases", align="left")
     print_comparison(terminal, compare(read_scores(scores)))
     terminal.print()
-    for kind in kinds:
-        terminal.print(_preference(_of_kind(result, kind), kind), markup=False, soft_wrap=True)
+    _print_findings(terminal, result)
     for line in _closing(scores, page):
         terminal.print(line, markup=False, soft_wrap=True)
 
 
-def score_examples(cases: Sequence[Case]) -> Result:
-    """The default metrics on every case; HARE and the expert estimate on the pathology reports only."""
+def read_examples() -> list[Case]:
+    """The cases that are scored, without the dialogues: the notes are judged against their references alone."""
+    from dataclasses import replace
+
+    from medassay.examples import FILES, load
+
+    return [replace(case, source=None) for name in FILES for case in load(name)]
+
+
+def score_examples(cases: Sequence[Case], models: str = "fast") -> Result:
+    """The recommended metrics and two that count words; those for one kind of text on that kind alone."""
     from medassay.api import score
-    from medassay.metrics.registry import DEFAULT
+    from medassay.metrics.registry import reserved
     from medassay.result import Result
     from medassay.scores import Score
 
-    reports = [i for i, case in enumerate(cases) if case.extra["kind"] == REPORT]
-    read = score([cases[i] for i in reports], metrics=FOR_REPORTS)
-    plain = score(cases, metrics=DEFAULT)
-    columns: dict[str, Sequence[Score]] = {}
-    for name, scores in read.scores.items():
-        by_index = dict(zip(reports, scores))
-        other = Score.none("not asked: for pathology reports only")
-        columns[name] = [by_index.get(i, other) for i in range(len(cases))]
-    return Result(cases=cases, metrics=[*read.metrics, *plain.metrics], scores={**columns, **plain.scores})
+    everywhere = score(cases, metrics=[name for name in METRICS if reserved(name)], models=models, evidence=True)
+    metrics, columns = list(everywhere.metrics), dict(everywhere.scores)
+    for kind, names in ONLY.items():
+        rows = [i for i, case in enumerate(cases) if case.extra["kind"] == kind]
+        read = score([cases[i] for i in rows], metrics=names, models=models, evidence=False)
+        other = Score.none(f"not asked: for {kind}s only")
+        metrics += read.metrics
+        for name, scores in read.scores.items():
+            by_index = dict(zip(rows, scores))
+            columns[name] = [by_index.get(i, other) for i in range(len(cases))]
+    return Result(cases=cases, metrics=metrics, scores=columns)
 
 
 def _of_kind(result: Result, kind: str) -> Result:
@@ -132,7 +142,8 @@ def _of_kind(result: Result, kind: str) -> Result:
     from medassay.result import Result
 
     keep = [i for i, case in enumerate(result.cases) if case.extra["kind"] == kind]
-    metrics = [metric for metric in result.metrics if kind == REPORT or metric.name not in FOR_REPORTS]
+    others = {name for other, names in ONLY.items() if other != kind for name in names}
+    metrics = [metric for metric in result.metrics if metric.name not in others]
     return Result(
         cases=[result.cases[i] for i in keep],
         metrics=metrics,
@@ -149,26 +160,25 @@ def _print_kind(terminal: Console, result: Result, kind: str) -> None:
     terminal.print()
 
 
-def _preference(result: Result, kind: str) -> str:
-    """Which system the made-up human scores prefer, and which metrics do and do not, by their means."""
-    people = {}
-    for system in dict.fromkeys(case.system or "" for case in result.cases):
-        given = [float(str(case.extra["human_score"])) for case in result.cases if case.system == system]
-        people[system] = sum(given) / len(given)
-    preferred = max(people, key=lambda system: people[system])
-    first = _preferred(result)
-    with_people = [name for name, system in first.items() if system == preferred]
-    others = [name for name, system in first.items() if system != preferred]
-    shown = ", ".join(f"{system} {mean:.2f}" for system, mean in people.items())
-    parts = [f"{kind}s: the illustrative (made-up) human scores prefer {preferred} ({shown} of 5)."]
-    if with_people:
-        parts.append(f"By their means, so {'does' if len(with_people) == 1 else 'do'} {', '.join(with_people)}.")
-    if others:
-        parts.append(
-            f"Not so {', '.join(others)}: a text that repeats the reference but for one wrong word shares "
-            "almost everything with it."
-        )
-    return " ".join(parts)[0].upper() + " ".join(parts)[1:]
+def _print_findings(terminal: Console, result: Result) -> None:
+    """What the careless system got wrong, where counting words misleads, and what it comes to."""
+    from medassay.commands.demo_findings import alarms, careless, choices, closing, misled, worst
+
+    system = careless(result.cases)
+    found = worst(result, system)
+    if found:
+        terminal.rule(f"[bold]The worst statements of {system}, as the reader sees them", align="left")
+    for each in found:
+        decides = f" The reference: “{each.words}”." if each.words else ""
+        line = f"{each.case.id} ({each.case.extra['topic']}): “{each.statement}” {each.kind}, {each.severity}.{decides}"
+        terminal.print(line, markup=False, soft_wrap=True)
+    wrong = misled(result)
+    if wrong:
+        terminal.print()
+        terminal.rule("[bold]Where counting words misleads", align="left")
+        terminal.print(wrong, markup=False, soft_wrap=True)
+    terminal.print()
+    terminal.print(closing(choices(result), alarms(result), system), markup=False, soft_wrap=True)
 
 
 def _closing(scores: Path, page: Path) -> Iterator[str]:
@@ -180,15 +190,6 @@ def _closing(scores: Path, page: Path) -> Iterator[str]:
     yield f"scores   {_near(scores)}"
     yield f"report   {_near(page)}   (open it in a browser: {page.resolve().as_uri()})"
     yield "For research and quality assurance, not for clinical decisions."
-
-
-def _preferred(result: Result) -> dict[str, str]:
-    """The system that each metric puts first; a metric that did not score both is left out."""
-    means: dict[str, dict[str, float]] = {}
-    for row in result.summary("system", resamples=0):
-        if not math.isnan(row.value):
-            means.setdefault(row.metric, {})[row.group or ""] = row.value if row.higher_is_better else -row.value
-    return {metric: max(of, key=lambda system: of[system]) for metric, of in means.items() if len(of) > 1}
 
 
 def _near(path: Path) -> str:

@@ -68,5 +68,6 @@ def score(
     gc.set_threshold(*RARELY)
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)
+    console.say_warnings(outcome.remarks)
     console.say_written(scores=out, report=report, distribution=save_distribution)
     console.finish(cases, outcome.problems, outcome.ended)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from medassay.cases import Case
 from medassay.engine.base import Engine, Scored, Source
 from medassay.engine.local import Local
-from medassay.engine.sinks import Sink, feed
+from medassay.engine.sinks import Sink, feed, finish
 from medassay.engine.store import Store
 from medassay.errors import InputError
 from medassay.metrics.base import Metric
@@ -27,11 +27,12 @@ class Outcome:
     """What a run came to beside what its sinks hold.
 
     problems: rows that could not be read, that lack something, or on which a metric failed; then the metrics below.
-    ended: metrics that failed on every case, each with its error.
+    ended: metrics that failed on every case, each with its error. remarks: what a reader of the results must know.
     """
 
     problems: Sequence[str]
     ended: Mapping[str, str]
+    remarks: Sequence[str] = ()
 
 
 class Failures:
@@ -111,9 +112,8 @@ class Job:
                 raise InputError(f"{self.name}: no usable row. First problem: {self._problems[0]}")
             for problem in failures.problems():
                 self._tell(problem)
-            for sink in self.sinks:
-                sink.finish()
-        return Outcome(self._problems, failures.ended)
+            remarks = finish(self.sinks)
+        return Outcome(self._problems, failures.ended, remarks)
 
     def _take(self, scored: Scored, failures: Failures) -> bool:
         """Hand one row to the sinks; whether it is a case."""

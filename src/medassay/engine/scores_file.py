@@ -99,6 +99,7 @@ class ScoresFile(Sink):
         self.metrics = metrics
         self.settings = dict(settings or {})
         self.problems: list[str] = []
+        self.warnings: list[str] = []
         self.flat = Flat(metrics)
         self.suffix = table_kind(path, FORMATS)
         self.columns: list[str] | None = None
@@ -150,6 +151,10 @@ class ScoresFile(Sink):
     def problem(self, text: str) -> None:
         """Note a problem for the meta file."""
         self.problems.append(text)
+
+    def remark(self, text: str) -> None:
+        """Note a remark for the meta file."""
+        self.warnings.append(text)
 
     def _row(self, values: Iterable[Any]) -> None:
         self.csv.writerow(cells(values))
@@ -204,6 +209,7 @@ class ScoresFile(Sink):
             "higher_is_better": {metric.name: metric.higher_is_better for metric in self.metrics},
             "settings": self.settings,
             "problems": self.problems,
+            "warnings": self.warnings,
         }
         return json_text(meta, indent=1) + "\n"
 

@@ -47,6 +47,14 @@ class Sink(Protocol):
         """Note a row that could not be read, or one that something else is wrong with."""
         return
 
+    def remarks(self) -> Sequence[str]:
+        """What a reader of all results must know, asked for once all cases are in."""
+        return ()
+
+    def remark(self, text: str) -> None:
+        """Note such a remark, its own or another sink's."""
+        return
+
     def finish(self) -> None:
         """There are no more cases: write what is to be written. Sinks finish in the order they are listed in."""
         return
@@ -56,6 +64,17 @@ def feed(sinks: Sequence[Sink], case: Case, scores: Mapping[str, Score]) -> None
     """Give one case to every sink."""
     for sink in sinks:
         sink.add(case, scores)
+
+
+def finish(sinks: Sequence[Sink]) -> list[str]:
+    """Tell every sink the remarks of all, then finish them; returns the remarks."""
+    remarks = [text for sink in sinks for text in sink.remarks()]
+    for sink in sinks:
+        for text in remarks:
+            sink.remark(text)
+    for sink in sinks:
+        sink.finish()
+    return remarks
 
 
 class EvidenceFile(Sink):

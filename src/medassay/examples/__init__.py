@@ -1,8 +1,10 @@
 """Bundled example cases.
 
 Every text was written for medassay; no patient stands behind any of them. `pathology.csv` and
-`notes.csv` hold two made-up systems, `alder` and `birch`. The column `error` says which mistake was
-planted; `human_score` (0 to 5, higher is better) is made up to illustrate and is no study.
+`notes.csv` hold 36 cases each with a text by each of two invented systems: `alder` is careful and
+words things its own way, `birch` repeats the reference and gets facts wrong. The column `error` names
+the kind and severity of each planted error (its words are in `corpus/demo/errors.jsonl` of the
+repository); `human_score` (0 to 5, higher is better) is made up to illustrate and is no study.
 `references.jsonl` holds cases with several references.
 """
 
@@ -32,7 +34,7 @@ def example(name: str) -> Path:
     """The path of a bundled case file: `pathology.csv`, `notes.csv` or `references.jsonl`.
 
     >>> sum(1 for row in read_cases(example("pathology.csv")))
-    32
+    72
     """
     path = Path(__file__).with_name(name)
     if not path.is_file():

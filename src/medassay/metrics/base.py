@@ -36,6 +36,7 @@ class Metric(ABC):
     references: with several references, the `best` one's score counts, or the `mean` over them.
     roles: the model roles it holds, each with the specification its model was loaded by (`("nli", "embedded")`).
     waits_for_network: whether it spends its time waiting for an endpoint.
+    made_for: the one kind of text that its number means something for (`pathology report`); empty where any.
     version, origin: of the code that makes the number, for the signature; set by the registry for a metric from
         another distribution or from a user's own module.
     """
@@ -51,6 +52,7 @@ class Metric(ABC):
     bounds: tuple[float | None, float | None] = (0.0, 1.0)
     roles: tuple[tuple[str, str], ...] = ()
     waits_for_network: bool = False
+    made_for: ClassVar[str] = ""
     version: str = __version__
     origin: Mapping[str, object] = {}
 

@@ -24,6 +24,7 @@ class Expert(Metric):
     name = "expert"
     summary = "estimate of an expert's 0–5 score of a pathology report, with an interval"
     defined = "scale: HARE §4.2; estimator: MODEL_CARD.md, role expert"
+    made_for = "pathology report"
     parts = ("low", "high")
     bounds = (0.0, 5.0)
 

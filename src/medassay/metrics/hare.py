@@ -41,6 +41,7 @@ class Hare(Metric):
     name = "hare"
     summary = "entities and relations of a pathology report met with the reference's"
     defined = "HARE §3.3–3.4 (paper mode); docs/metrics/hare.md (clinical mode)"
+    made_for = "pathology report"
 
     def __init__(
         self,

@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from medassay.report.bench import BenchRun as BenchRun
+    from medassay.report.bench import print_bench as print_bench
     from medassay.report.calibration import fit_sections as fit_sections
     from medassay.report.calibration import print_fit as print_fit
     from medassay.report.check_page import CheckPage as CheckPage
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from medassay.report.sections import Section as Section
     from medassay.report.stress_page import stress_sections as stress_sections
     from medassay.report.study_page import write_study as write_study
+    from medassay.report.study_tables import markdown_table as markdown_table
     from medassay.report.study_tables import print_study as print_study
     from medassay.report.study_tables import study_section as study_section
     from medassay.report.study_terminal import print_stress as print_stress
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from medassay.report.validation_page import validation_sections as validation_sections
 
 _PUBLIC = {
+    "bench": "BenchRun print_bench",
     "calibration": "fit_sections print_fit",
     "check_page": "CheckPage",
     "check_summary": "CheckSummary",
@@ -46,7 +50,7 @@ _PUBLIC = {
     "sections": "Run Section",
     "stress_page": "stress_sections",
     "study_page": "write_study",
-    "study_tables": "print_study study_section",
+    "study_tables": "markdown_table print_study study_section",
     "study_terminal": "print_stress print_validation",
     "terminal": "comparison_text print_comparison print_metric_card print_metric_list print_summary summary_text",
     "trust_terminal": "print_routes",

@@ -71,6 +71,7 @@ class PageWriter:
         self.failures: dict[str, dict[str, int]] = {metric.name: {} for metric in self.metrics}
         self.problems: list[str] = []
         self.problem_count = 0
+        self.warnings: list[str] = []
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Take in one case with its score on every metric."""
@@ -122,10 +123,11 @@ class PageWriter:
             failures=self.failures,
             problems=self.problems,
             problem_count=self.problem_count,
+            warnings=self.warnings,
             settings=settings or {},
         )
         first = [] if self.trust is None else [self.trust.routes_section]
-        before = [*first, sections.summary, sections.distributions, versus, sections.unscored]
+        before = [sections.warnings, *first, sections.summary, sections.distributions, versus, sections.unscored]
         made = [section for maker in (*before, *self.extra) if (section := maker(run)) is not None]
         block = self.payload.encode(self._head(run, made), BYTES)
         metrics = f"{len(run.metrics)} metric{'s' if len(run.metrics) != 1 else ''}"
@@ -187,6 +189,10 @@ class PageFile(Sink):
     def problem(self, text: str) -> None:
         """Note a problem."""
         self.writer.problem(text)
+
+    def remark(self, text: str) -> None:
+        """Note a remark, for the top of the page."""
+        self.writer.warnings.append(text)
 
     def finish(self) -> None:
         """Write the page."""

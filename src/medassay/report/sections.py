@@ -59,6 +59,7 @@ class Run:
     problems: Sequence[str]
     problem_count: int
     settings: Mapping[str, Any]
+    warnings: Sequence[str] = ()
 
     @property
     def systems(self) -> list[str]:
@@ -225,6 +226,14 @@ def distributions(run: Run) -> Section | None:
 def edges(values: Floats) -> tuple[float, ...]:
     """The least and the largest value; nothing where there is none."""
     return (float(values.min()), float(values.max())) if len(values) else ()
+
+
+def warnings(run: Run) -> Section | None:
+    """What a reader must know before the numbers."""
+    if not run.warnings:
+        return None
+    items = "".join(f"<li>{escape(text)}</li>" for text in run.warnings)
+    return Section("warnings", "Warnings", f'<ul class="notes">{items}</ul>')
 
 
 def unscored(run: Run) -> Section | None:

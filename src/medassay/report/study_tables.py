@@ -72,3 +72,13 @@ def study_section(study: Table) -> Section:
 
 def _numeric(study: Table, column: str) -> bool:
     return any(isinstance(row.get(column), int | float | Estimate) for row in study.rows)
+
+
+def markdown_table(study: Table) -> str:
+    """The same table in Markdown: a heading, the rows, the remarks."""
+    columns = study.columns
+    lines = [f"## {study.title}", "", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    for row in study.rows:
+        cells = [written(row.get(name), name in study.percent).replace("|", "\\|") for name in columns]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, *(f"\n{remark}" for remark in study.notes)])

@@ -22,6 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from medassay.metrics.settings import parameters
+from medassay.report.which import metric_lines
 
 if TYPE_CHECKING:
     from medassay.metrics.base import Metric
@@ -362,6 +363,12 @@ def print_metric_card(console: Console, name: str, metric: type[Metric]) -> None
     if description and description != metric.summary:
         console.print()
         console.print(Text(description))
+    lines = metric_lines(name)
+    if lines:
+        console.print()
+        console.print(Text("On the bundled benchmark, and with people (docs/which-metric.md)", style="bold"))
+    for line in lines:
+        console.print(Text(line))
 
 
 def _range(metric: type[Metric]) -> str:

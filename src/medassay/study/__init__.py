@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from medassay.study.agreement import krippendorff_alpha as krippendorff_alpha
     from medassay.study.agreement import mean_over_pairs as mean_over_pairs
     from medassay.study.agreement import rater_correlation as rater_correlation
+    from medassay.study.bench import BenchCard as BenchCard
+    from medassay.study.bench import bench_cards as bench_cards
     from medassay.study.changes import change as change
     from medassay.study.changes import kinds as kinds
     from medassay.study.correlation import COEFFICIENTS as COEFFICIENTS
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "agreement": "Level alpha_interval cohen_kappa count_f1 fleiss_kappa krippendorff_alpha mean_over_pairs "
     "rater_correlation",
+    "bench": "BenchCard bench_cards",
     "changes": "change kinds",
     "correlation": "COEFFICIENTS kendall pearson spearman",
     "material": "FORMS Material Original Variant Varied brings_changes make_material originals_of sample vary_cases "
