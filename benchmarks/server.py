@@ -125,7 +125,7 @@ def _flood(port: int, bodies: Sequence[bytes]) -> int:
 def _answered(line: socket.socket, body: bytes) -> bool:
     """One request over an open connection; whether it was answered with 200. As little work as a client can do: on
     one machine clients take cores from the server."""
-    head = b"POST /score HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    head = b"POST /score HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
     line.sendall(head % len(body) + body)
     told = line.recv(1 << 16)
     while b"\r\n\r\n" not in told:

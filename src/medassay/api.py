@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -20,7 +18,7 @@ from medassay.engine.base import CaseFiles, Engine, Source
 from medassay.engine.domain import DomainWatch
 from medassay.engine.job import Check, Job, Progress
 from medassay.engine.local import Local, score_cases
-from medassay.engine.run_paths import RunPaths
+from medassay.engine.run_paths import RunPaths, copied
 from medassay.engine.scores_file import ScoresFile
 from medassay.engine.sinks import DistributionFile, EvidenceFile, RouteCount, Sink
 from medassay.engine.store import Store
@@ -60,6 +58,7 @@ def score(
     models: str | None = None,
     evidence: bool | None = None,
     workers: int = 0,
+    case_timeout: float | None = None,
 ) -> Result:
     """Score texts (or ready-made cases) with the named metrics.
 
@@ -68,6 +67,8 @@ def score(
     Args:
         metrics: names, families or metrics; by default those that hold up for what the cases have (docs/cases.md).
         workers: processes that measure; 0: this one does.
+        case_timeout: seconds that a metric may take for one case; a case that takes longer has failed. Cases are
+            then measured by at least one process of their own.
         evidence: keep what each number rests on, for the report page; by default where the page would carry
             every case (up to 2,000).
     """
@@ -75,7 +76,7 @@ def score(
     if cases is None:
         cases = make_cases(cast("Sequence[str]", candidates), references, sources=sources, ids=ids, systems=systems)
     loaded = load_metrics(default_metrics(cases) if metrics is None else metrics, models=models)
-    return _result(cases, loaded, evidence, workers)
+    return _result(cases, loaded, evidence, workers, case_timeout)
 
 
 def metrics_for(path: str, columns: Mapping[str, str] | None = None, format: str | None = None) -> str:
@@ -105,6 +106,7 @@ def trust(
     policy: str | Path | None = None,
     models: str | None = None,
     evidence: bool | None = None,
+    case_timeout: float | None = None,
     **settings: Any,
 ) -> Result:
     """Grounding, logic, stability and trust of reports (or ready-made cases), each with a route; no reference.
@@ -116,6 +118,7 @@ def trust(
         images: an image or slide file per report.
         stained, attacked: the reports that the same model wrote about the image with perturbed stains and under a
             false clinical history; an empty text is a failed generation.
+        case_timeout: seconds that a dimension may take for one case; a case that takes longer has failed.
         settings: go to the dimensions that know them (mpp, budget, distance …).
     """
     from medassay.metrics.trust import load_trust
@@ -135,7 +138,7 @@ def trust(
         image = images[i] if images is not None else None
         cases[i] = replace(case, extra=extra, image=case.image if image is None else str(image))
     metric = load_trust(weights, policy, models, **settings)
-    return _result(cases, [*metric.members, metric], evidence)
+    return _result(cases, [*metric.members, metric], evidence, case_timeout=case_timeout)
 
 
 def check(
@@ -173,9 +176,16 @@ def _ready(candidates: Sequence[str] | Sequence[Case]) -> list[Case] | None:
     return cases if cases and len(cases) == len(candidates) else None
 
 
-def _result(cases: Sequence[Case], metrics: Sequence[Metric], evidence: bool | None, workers: int = 0) -> Result:
+def _result(
+    cases: Sequence[Case],
+    metrics: Sequence[Metric],
+    evidence: bool | None,
+    workers: int = 0,
+    case_timeout: float | None = None,
+) -> Result:
     wanted = len(cases) <= _EXPLAINED if evidence is None else evidence
-    return Result(tuple(cases), tuple(metrics), score_cases(cases, metrics, workers=workers, evidence=wanted))
+    scores = score_cases(cases, metrics, workers=workers, evidence=wanted, case_timeout=case_timeout)
+    return Result(tuple(cases), tuple(metrics), scores)
 
 
 @dataclass(frozen=True)
@@ -255,7 +265,9 @@ class FileRun:
         sinks = [summary, routes, DomainWatch(self.metrics), *self.sinks, *self._file_sinks(summary)]
         with ExitStack() as stack:
             store = stack.enter_context(self._open_store())
-            path, kind = stack.enter_context(self._rereadable())
+            path, kind = self.cases, self.format
+            if self._over_set and self.paths.streams:
+                path, kind = stack.enter_context(copied(self.cases, self.format))
             source = (self.open_source or self._case_files)(path, kind, store, stack)
             if self._wanted and self.paths.streams and (kind or kind_of(path)) != "jsonl":
                 source = partial(self._watched, source)
@@ -300,20 +312,6 @@ class FileRun:
     @property
     def _over_set(self) -> bool:
         return any(map(depends_on_set, self.metrics))
-
-    @contextmanager
-    def _rereadable(self) -> Iterator[tuple[str, str | None]]:
-        """The path and format of the cases; standard input is copied where the whole set must be seen first."""
-        if self.cases != "-" or not self._over_set:
-            yield self.cases, self.format
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder) / "standard input"
-            with copy.open("wb") as stream:
-                shutil.copyfileobj(sys.stdin.buffer, stream)
-            with copy.open("rb") as stream:
-                kind = "jsonl" if stream.read(64).decode("utf-8-sig", "ignore").lstrip()[:1] == "{" else "csv"
-            yield str(copy), self.format or kind
 
     @contextmanager
     def _open_store(self) -> Iterator[Store | None]:

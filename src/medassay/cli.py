@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -72,10 +73,27 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _ready_streams() -> None:
+    """Make standard streams safe to use, whatever they are.
+
+    Where one is closed its number leads to the null device: a file that is opened later must not take it, and be
+    written to by whoever writes messages. What a terminal's encoding lacks is shown as `?`, not raised.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def main() -> NoReturn:
     """Entry point: errors meant for people become one line and an exit code."""
     from medassay.cores import one_thread_for_blas
 
+    _ready_streams()
     one_thread_for_blas()
     try:
         code: Any = app(standalone_mode=False)
@@ -87,9 +105,18 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, typer.Abort):
         say(_CONTINUES)
         sys.exit(INTERRUPTED)
-    except (BrokenPipeError, SystemExit):  # rich leaves by SystemExit when the reader of our output has gone
+    except BrokenPipeError:
         _drop_output()
         sys.exit(0)
+    except SystemExit as stop:
+        _drop_output()
+        if isinstance(stop.__context__, BrokenPipeError):  # rich leaves so when the reader of our output has gone
+            sys.exit(0)
+        say(f"stopped by a call of sys.exit({stop.code!r}) in code that was run")
+        sys.exit(STOPPED)
+    except MemoryError:
+        say("there is not enough memory; use fewer --workers, or a machine with more")
+        sys.exit(STOPPED)
     except OSError as error:
         _drop_output()
         say(f"{error.filename or 'output'}: {error.strerror or error}; is the disk full, or the file in use?")

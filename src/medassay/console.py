@@ -12,18 +12,20 @@ code   meaning
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import IO, TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from medassay.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
+    from medassay.metrics.base import Metric
     from medassay.paths import Given
 
 DONE = 0
@@ -44,7 +46,7 @@ Metrics = Annotated[str, typer.Option(help="Comma-separated; `medassay metrics` 
 Models = Annotated[str, typer.Option(help="embedded, paper, or a folder or file of models.")]
 Map = Annotated[str, typer.Option("--map", help="Other column names: candidate=generated,reference=gt.")]
 Format = Annotated[str | None, typer.Option(help="csv, tsv, jsonl or parquet, where the name does not say.")]
-Seed = Annotated[int, typer.Option(help="Seed of every random choice.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 Strict = Annotated[bool, typer.Option(help="Stop at the first row with a problem.")]
 Scores = Annotated[Path | None, typer.Option(help="Scores file: .csv, .tsv, .jsonl or .parquet.")]
 Report = Annotated[Path | None, typer.Option(help="Report page to write (.html).")]
@@ -57,6 +59,9 @@ Resamples = Annotated[int, typer.Option(help="Bootstrap resamples; 0 for no inte
 Store = Annotated[Path | None, typer.Option(help="Lasting store of results, shared by runs.")]
 NoStore = Annotated[bool, typer.Option("--no-store", help="Keep nothing for a later resume.")]
 Workers = Annotated[int | None, typer.Option(min=0, help="Processes; default: one per core. 0: none.")]
+CaseTimeout = Annotated[
+    float | None, typer.Option(help="Seconds a metric may take for one case; one that takes longer fails.")
+]
 Images = Annotated[Path | None, typer.Option(help="Folder of the images; default: the case file's.")]
 Mpp = Annotated[float | None, typer.Option(help="Micrometres per pixel, where the files do not say (0.5 is 20×).")]
 Prompts = Annotated[str, typer.Option(help="Wording put to the subject: a version, or a .toml file.")]
@@ -68,7 +73,15 @@ Port = Annotated[int, typer.Option(help="Port to listen on.")]
 def say(message: str) -> None:
     """Print one line to standard error; control characters of hostile text are shown, not sent to the terminal."""
     printable = "".join(c if c.isprintable() or c == "\n" else "�" for c in message)
-    print(f"medassay: {printable}", file=sys.stderr)
+    if sys.stderr is not None:  # closed: there is nobody to tell
+        print(f"medassay: {printable}", file=sys.stderr)
+
+
+def record_stream() -> IO[str] | None:
+    """Standard output for records that programs read: UTF-8, whatever a terminal has; None where it is closed."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="strict", newline="\n")
+    return sys.stdout
 
 
 def say_written(**outputs: Path | None) -> None:
@@ -102,6 +115,15 @@ def say_warnings(warnings: Sequence[str]) -> None:
         say(warning)
 
 
+def say_unlimited(case_timeout: float | None, metrics: Sequence[Metric]) -> None:
+    """Name the metrics that a time limit per case does not hold for."""
+    from medassay.engine.placement import unlimited
+
+    if case_timeout is not None and (names := unlimited(metrics)):
+        what = ", ".join(names)
+        say(f"warning: no time limit per case for {what}: it waits for an endpoint, or its models run on torch")
+
+
 @contextmanager
 def progress_bar(what: str, unit: str, total: int | None = None) -> Iterator[Callable[[int, int | None], None]]:
     """A bar on a terminal, silence in a pipe.
@@ -114,7 +136,7 @@ def progress_bar(what: str, unit: str, total: int | None = None) -> Iterator[Cal
     Returns:
         A function that is told how many are done, and of how many (None: as before).
     """
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, of: None
         return
     from rich.console import Console

@@ -36,6 +36,15 @@ class MissingExtra(MedassayError):
         super().__init__(f"{what} needs the extra '{extra}': pip install 'medassay[{extra}]'")
 
 
+def shortened(text: str, length: int = 200) -> str:
+    """A text for a message: its beginning where it is long.
+
+    >>> shortened("a" * 9, 5)
+    'aaaa…'
+    """
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?`, or nothing where no known name is close.
 

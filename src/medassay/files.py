@@ -130,6 +130,19 @@ def unwritable(path: Path, error: OSError) -> InputError:
     )
 
 
+def exists(path: Path) -> bool:
+    """As `Path.exists`; no error for a name that no file can have: too long, or with a null character in it."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """As `Path.is_file`; no error for a name that no file can have."""
+    return exists(path) and path.is_file()
+
+
 def is_special(path: Path) -> bool:
     """Whether a path, links followed, is written to and must not be replaced: a device, a pipe, a socket, a stream."""
     path = _followed(path)

@@ -38,6 +38,13 @@ class ReadFolder:
         return path.resolve().is_relative_to(self.path.resolve())
 
 
+def check_read_again(path: str | Path) -> None:
+    """Refuse what can be read only once: for commands that read a file several times."""
+    if str(path) == "-" or is_special(Path(path)):
+        name = "standard input" if str(path) == "-" else path
+        raise InputError(f"{name}: can be read only once, and this command reads it again; write it to a file first")
+
+
 def check_paths(
     inputs: Mapping[str, Given | ReadFolder], outputs: Mapping[str, Given], *, folders: Mapping[str, Path] | None = None
 ) -> None:

@@ -61,8 +61,15 @@ def kind_of(path: str | Path) -> str:
     return {"ndjson": "jsonl", "json": "jsonl", "pq": "parquet", "tab": "tsv", "txt": "tsv"}.get(suffix, suffix)
 
 
+def standard_input() -> IO[bytes]:
+    """The bytes of standard input; an error where it is closed."""
+    if sys.stdin is None:
+        raise InputError("standard input is closed; give a file, or pipe the cases in")
+    return sys.stdin.buffer
+
+
 def _peek_stdin() -> str:
-    buffer = sys.stdin.buffer
+    buffer = standard_input()
     head = buffer.peek(64)[:64] if isinstance(buffer, io.BufferedReader) else b""
     return head.decode("utf-8", "ignore").lstrip("﻿ \r\n\t")[:1]
 
@@ -71,7 +78,7 @@ def _open_text(path: str | Path, name: str) -> IO[str]:
     """UTF-8 with or without a BOM; undecodable bytes arrive as lone surrogates and are named by row."""
     try:
         if str(path) == "-":
-            return io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", errors="surrogateescape", newline="")
+            return io.TextIOWrapper(standard_input(), "utf-8-sig", errors="surrogateescape", newline="")
         return Path(path).open(encoding="utf-8-sig", errors="surrogateescape", newline="")
     except OSError as error:
         raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
@@ -304,7 +311,7 @@ def _parquet_records(path: str | Path, name: str, kind: str) -> Records:
     from arro3.io import read_parquet
 
     if str(path) == "-":
-        path_or_file: Any = io.BytesIO(sys.stdin.buffer.read())
+        path_or_file: Any = io.BytesIO(standard_input().read())
     else:
         path_or_file = str(path)
     try:

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from medassay.columns import clean
+
+_NUMBERS = frozenset({float, int})
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -42,12 +45,34 @@ class Score:
         if self.value is not None:
             if not math.isfinite(self.value):
                 raise ValueError(f"a score must be finite, not {self.value}")
-            if type(self.value) not in (float, int):  # NumPy's numbers are no JSON
+            if type(self.value) not in _NUMBERS:  # NumPy's numbers are no JSON
                 object.__setattr__(self, "value", float(self.value))
             if not self.statistics:
                 object.__setattr__(self, "statistics", (self.value,))
+            elif not all(map(math.isfinite, self.statistics)):
+                raise ValueError(f"the statistics of a score must be finite, not {self.statistics}")
+            elif not _NUMBERS.issuperset(map(type, self.statistics)):
+                object.__setattr__(self, "statistics", tuple(map(float, self.statistics)))
+        else:
+            self._set_reasons()
+        if self.parts:
+            self._set_parts()
+        if self.labels:
+            labels = {clean(str(name)): clean(str(label)) for name, label in self.labels.items()}
+            object.__setattr__(self, "labels", labels)
+
+    def _set_parts(self) -> None:
+        """Parts that are finite, as plain numbers."""
         if not all(map(math.isfinite, self.parts.values())):
             object.__setattr__(self, "parts", {k: part for k, part in self.parts.items() if math.isfinite(part)})
+        if not _NUMBERS.issuperset(map(type, self.parts.values())):
+            object.__setattr__(self, "parts", {str(k): float(part) for k, part in self.parts.items()})
+
+    def _set_reasons(self) -> None:
+        """Reasons that can be written to any file."""
+        for name, reason in (("unscored", self.unscored), ("failed", self.failed)):
+            if reason is not None and not (isinstance(reason, str) and reason.isprintable()):
+                object.__setattr__(self, name, clean(str(reason)))
 
     @classmethod
     def none(cls, reason: str, labels: Mapping[str, str] | None = None) -> Score:
@@ -57,7 +82,7 @@ class Score:
     @classmethod
     def failure(cls, error: BaseException | str, evidence: Mapping[str, Any] | None = None) -> Score:
         """The metric broke on the case: an exception (`Type: message`), or what happened in words."""
-        reason = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        reason = error if isinstance(error, str) else described(error)
         return cls(None, failed=reason, evidence=evidence or {})
 
     def to_json(self) -> str:
@@ -92,6 +117,21 @@ class Score:
             statistics=tuple(record.get("s", ())),
             labels=record.get("l", {}),
         )
+
+
+def described(error: BaseException) -> str:
+    """An exception in one line: `Type: message`; its type alone where it says nothing, or cannot say it.
+
+    >>> described(ValueError("no number")), described(MemoryError())
+    ('ValueError: no number', 'MemoryError: there is not enough memory')
+    """
+    if isinstance(error, MemoryError) and not error.args:
+        return "MemoryError: there is not enough memory"
+    try:
+        message = str(error)
+    except Exception:
+        message = ""
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 class Signature(str):

@@ -21,21 +21,26 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from medassay.engine.base import DIED
+from medassay.engine.base import DIED, too_long
 from medassay.serving.limits import CONNECTIONS
 
 METRIC = """
 import os
+import re
 import signal
 import time
 
 def patient(candidate):
+    if "endless" in candidate:
+        re.match("(a+)+$", "a" * 60 + "b")
     if "poison" in candidate:
         os.kill(os.getpid(), signal.SIGSEGV)
     time.sleep(0.3)
     return float(len(candidate))
 """
 PATIENT = "py:patient_metric:patient"
+LIMIT = 5.0
+"""Seconds that a metric may take for one case."""
 
 
 @pytest.fixture
@@ -46,7 +51,7 @@ def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         port = free.getsockname()[1]
     process = subprocess.Popen(
         [sys.executable, "-m", "medassay", "serve-scores", "--metrics", f"{PATIENT},rouge1"]
-        + ["--workers", "2", "--port", str(port)],
+        + ["--workers", "2", "--port", str(port), "--case-timeout", f"{LIMIT:g}"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -93,11 +98,44 @@ def test_a_text_that_kills_costs_no_other_its_score(server: tuple[subprocess.Pop
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks processes up in /proc")
+def test_a_text_that_never_ends_fails_and_delays_others_by_no_more_than_the_limit(
+    server: tuple[subprocess.Popen[str], str],
+) -> None:
+    _, url = server
+    with ThreadPoolExecutor(8) as clients:
+        endless = clients.submit(scores, url, ["a", "endless", "abc"])
+        waits = []
+        for _ in range(4):  # some are gathered into one batch with it, some come later
+            others = [clients.submit(_timed, url, ["x" * k]) for k in (1, 2, 3)]
+            waits += [other.result() for other in others]
+        answered = endless.result()[PATIENT]
+    assert [one["value"] for one in answered] == [1.0, None, 3.0]
+    assert answered[1]["failed"] == too_long(LIMIT)
+    assert max(waits) < LIMIT + 5  # the limit, its own scores, and a busy machine
+    assert ask(url, ["abcd"]) == [4.0]
+
+
+def _timed(url: str, candidates: list[str]) -> float:
+    began = time.monotonic()
+    assert ask(url, candidates) == [float(len(text)) for text in candidates]
+    return time.monotonic() - began
+
+
+def test_a_name_that_is_not_its_own_is_refused(server: tuple[subprocess.Popen[str], str]) -> None:
+    _, url = server
+    request = urllib.request.Request(f"{url}/health", headers={"host": "evil.example"})
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=10)
+    assert refused.value.code == 421
+    with urllib.request.urlopen(f"{url}/docs", timeout=10) as reply:
+        assert b"/score" in reply.read()
+
+
 def test_workers_started_anew_hold_no_connection_of_the_server(server: tuple[subprocess.Popen[str], str]) -> None:
     process, url = server
     host, port = url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=30) as line:
-        line.sendall(b"GET /health HTTP/1.1\r\nhost: here\r\n\r\n")
+        line.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
         assert b"200 OK" in line.recv(1000)  # and it stays open
         assert scores(url, ["poison"])[PATIENT][0]["failed"] == DIED
         deadline = time.monotonic() + 30

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from medassay.cases import Case, Row
 from medassay.engine import load_engine
-from medassay.engine.local import run, score_cases
+from medassay.engine.local import Local, run, score_cases
 from medassay.engine.placement import checkpoint_every
 from medassay.engine.store import Store
 from medassay.errors import MedassayError, UnknownName
 from medassay.metrics.base import Metric
-from medassay.metrics.registry import load_metrics
+from medassay.metrics.registry import load_metric, load_metrics
 from medassay.scores import Score
 
 
@@ -94,3 +94,21 @@ def test_engines_by_name() -> None:
         load_engine("rya")
     with pytest.raises(MedassayError, match="add --engine ray"):
         load_engine("local", address="somewhere:6379")
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_memory_does_not_grow_with_the_rows(workers: int) -> None:
+    """Rows are read as results are taken: no more than a few batches are ever under way."""
+    read = taken = most = 0
+
+    def source() -> Iterator[Row]:
+        nonlocal read, most
+        for number in range(1, 2_001):
+            read += 1
+            most = max(most, read - taken)
+            yield Row(number, Case(str(number), f"text {number}", ("text",)))
+
+    for batch in Local(workers).score(source, [load_metric("rouge1")], None, batch=8):
+        taken += len(batch)
+    assert taken == 2_000
+    assert most <= 8 * (2 * workers + 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -15,8 +16,10 @@ from fastapi.testclient import TestClient
 
 import medassay
 from medassay import Case, Metric, Score, Scorer
+from medassay.metrics.rouge import Rouge1
 from medassay.serving.app import create_app
 from medassay.serving.batching import Batcher, Closing, Overloaded
+from medassay.serving.hosts import own_names
 from medassay.serving.limits import Limits
 
 
@@ -194,3 +197,50 @@ def test_overload_over_http_says_when_to_ask_again() -> None:
             thread.join()
         assert replies == [200, 200]
         assert http.post("/score", json={"candidates": ["c"]}).status_code == 200
+
+
+def test_the_page_needs_no_other_site(client: TestClient) -> None:
+    reply = client.get("/docs")
+    assert reply.status_code == 200
+    assert reply.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in reply.headers["content-security-policy"]
+    assert not re.search(r"<script|<link|<img|<iframe|https?://(?!HOST:PORT)|@import|url\(", reply.text)
+    for told in ("/score", "/metrics", "/health", "candidates", "references", "sources", "rouge1", "429", "chrf"):
+        assert told in reply.text, told
+    assert client.get("/redoc").status_code == 404
+
+
+def test_the_page_is_escaped() -> None:
+    class Hostile(Rouge1):
+        name = "hostile"
+        summary = "<script>alert(1)</script>"
+
+    with TestClient(create_app(Scorer(Hostile()))) as http:
+        assert "<script" not in http.get("/docs").text
+        assert "&lt;script&gt;" in http.get("/docs").text
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:8770", 200),
+        ("LOCALHOST.", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:8770", 200),
+        ("192.168.7.7:8770", 200),
+        ("scores.example", 200),
+        ("evil.example", 421),
+        ("localhost.evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("localhost:80@evil.example", 421),
+        ("[::1", 421),
+        ("", 421),
+    ],
+)
+def test_it_answers_to_its_own_names_alone(host: str, status: int) -> None:
+    app = create_app(Scorer("rouge1"), hosts=own_names("0.0.0.0", ["Scores.Example"]))
+    with TestClient(app, raise_server_exceptions=False) as http:
+        body = {"candidates": ["a"], "references": ["a"]}
+        replies = [http.get(path, headers={"host": host}) for path in ("/health", "/docs", "/metrics")]
+        replies.append(http.post("/score", json=body, headers={"host": host}))
+        assert [reply.status_code for reply in replies] == [status] * 4

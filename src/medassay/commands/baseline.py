@@ -30,8 +30,10 @@ def lead3_command(
     from medassay.columns import Value, carried_columns
     from medassay.files import write_rows
     from medassay.human.baseline import lead_rows, read_sources
+    from medassay.paths import check_read_again
 
     console.check_paths({"cases": cases}, {}, table=out)
+    check_read_again(cases)
     columns = console.parse_mapping(map_)
     system = f"lead{sentences}"
     rows = list(lead_rows(read_sources(cases, columns), cases, sentences, system))

@@ -7,7 +7,6 @@ models, takes over the records in it that still fit and goes on from there.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -87,7 +86,7 @@ class Extraction:
 
         page = ExtractPage() if self.page is not None else None
         if self.out is None:
-            self._write(self._records(iter(())), sys.stdout if page is None else None, page)
+            self._write(self._records(iter(())), console.record_stream() if page is None else None, page)
         else:
             self._write_file(self.out, page)
         if page is not None and self.page is not None:

@@ -31,6 +31,7 @@ def score(
     ] = None,
     engine: Annotated[str, typer.Option(help="local: this machine's cores; ray: a Ray cluster.")] = "local",
     workers: console.Workers = None,
+    case_timeout: console.CaseTimeout = None,
     address: Annotated[str | None, typer.Option(help="The Ray cluster; default: one on this machine.")] = None,
 ) -> None:
     """Score a file of cases; print a summary, write scores and a report page."""
@@ -62,9 +63,10 @@ def score(
         keep=not no_store,
         distribution=save_distribution,
         inputs={"--metrics": console.files_in(metrics), "--models": console.existing(models)},
-        engine=load_engine(engine, workers=workers, address=address),
+        engine=load_engine(engine, workers=workers, address=address, case_timeout=case_timeout),
         progress=console.scoring_progress,
     )
+    console.say_unlimited(case_timeout, loaded)
     gc.set_threshold(*RARELY)
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)

@@ -22,6 +22,12 @@ def serve_scores(
     workers: console.Workers = None,
     room: Annotated[int, typer.Option(min=1, help="Cases that may wait; more are refused (429).")] = 8192,
     batch: Annotated[int, typer.Option(min=1, help="Cases scored together.")] = 256,
+    case_timeout: Annotated[
+        float, typer.Option(min=0, help="Seconds a metric may take for one case; one that takes longer fails. 0: any.")
+    ] = 60.0,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A further name under which the server may be asked; may be repeated.")
+    ] = None,
 ) -> None:
     """Serve scores over HTTP: metrics kept warm for rewards and dashboards."""
     console.need_extra("the score server", "serve", "fastapi", "uvicorn")
@@ -33,6 +39,7 @@ def serve_scores(
     one_thread_for_blas()
     from medassay.metrics.registry import DEFAULT
     from medassay.serving.app import create_app, serve
+    from medassay.serving.hosts import own_names
     from medassay.serving.limits import Limits
     from medassay.serving.scorer import Scorer
 
@@ -41,7 +48,9 @@ def serve_scores(
         models=models,
         references=_references(references),
         workers=cores() if workers is None else workers,
+        case_timeout=case_timeout or None,
     )
+    console.say_unlimited(case_timeout or None, scorer.metrics)
     scorer.warm()
     if host not in console.LOOPBACK:
         console.say("warning: texts and the key travel unencrypted; put a TLS proxy in front")
@@ -49,7 +58,8 @@ def serve_scores(
     shown = f"[{host}]" if ":" in host else host
     print(f"Serving {', '.join(metric.name for metric in scorer.metrics)} on http://{shown}:{port}", flush=True)
     print(f"What can be asked: http://{shown}:{port}/docs. Stop with Ctrl+C.", flush=True)
-    serve(create_app(scorer, Limits(room=room, batch=batch), key=key), host, port)
+    limits, hosts = Limits(room=room, batch=batch), own_names(host, allow_host or ())
+    serve(create_app(scorer, limits, key=key, hosts=hosts), host, port)
 
 
 def _references(asked: str) -> Literal["best", "mean"]:

@@ -47,6 +47,7 @@ def trust(
     store: console.Store = None,
     no_store: console.NoStore = False,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0: all in one, whose models use every core.")] = 0,
+    case_timeout: console.CaseTimeout = None,
 ) -> None:
     """May these reports go out? Grounding in the image, logic, stability, trust and a route; no reference needed."""
     from rich.console import Console
@@ -84,9 +85,10 @@ def trust(
         prompts=read_prompts(prompts),
         histories=histories,
         stained=stained,
-        engine=Local(workers),
+        engine=Local(workers, case_timeout=case_timeout),
         progress=console.scoring_progress,
     )
+    console.say_unlimited(case_timeout, made.members)
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)
     print_routes(Console(), outcome.routes, made.policy)

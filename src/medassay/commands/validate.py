@@ -98,8 +98,10 @@ def _scored(
     from medassay.columns import find_column
     from medassay.engine.score_table import read_scores
     from medassay.metrics.registry import as_part, load_metrics, names, split
+    from medassay.paths import check_read_again
     from medassay.records import kind_of, read_records
 
+    check_read_again(path)
     mapping = console.parse_mapping(columns)
     first = next((record for _, record in read_records(path, format=format) if not isinstance(record, str)), {})
     if find_column(mapping.get("candidate", "candidate"), first) is None:

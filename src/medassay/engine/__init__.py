@@ -34,19 +34,24 @@ __all__ = [
 ENGINES = ("local", "ray")
 
 
-def load_engine(name: str, *, workers: int | None = None, address: str | None = None) -> Engine:
+def load_engine(
+    name: str, *, workers: int | None = None, address: str | None = None, case_timeout: float | None = None
+) -> Engine:
     """The engine of that name.
 
     Args:
         workers: processes; None: one per core.
         address: of a Ray cluster; None: one of our own on this machine.
+        case_timeout: seconds that a metric may take for one case (local engine).
     """
     if name not in ENGINES:
         raise UnknownName(f"no engine '{name}'{nearest(name, ENGINES) or '.'} Engines: {', '.join(ENGINES)}")
     if name == "ray":
+        if case_timeout is not None:
+            raise MedassayError("--case-timeout is kept by the local engine; leave it out, or --engine ray")
         from medassay.engine.ray import Ray
 
         return Ray(workers, address)
     if address is not None:
         raise MedassayError(f"--address {address} names a Ray cluster: add --engine ray, or leave it out")
-    return Local(workers)
+    return Local(workers, case_timeout=case_timeout)

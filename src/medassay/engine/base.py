@@ -23,6 +23,12 @@ BATCH = 1024
 DIED = "the worker process died while scoring this case"
 """Why a case has failed that ends the process it is measured in, each time it is tried."""
 
+
+def too_long(limit: float) -> str:
+    """Why a case has failed that takes longer than the time limit."""
+    return f"took longer than {limit:g} s, the time limit per case"
+
+
 Source = Callable[[], Iterable[Row]]
 """Opens the stream of rows, from the start with each call."""
 

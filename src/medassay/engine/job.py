@@ -98,6 +98,7 @@ class Job:
     def run(self) -> Outcome:
         """Do it. Raises InputError where no row is usable."""
         self._problems: list[str] = []
+        self._widths: dict[str, int] = {}
         failures = Failures(self.metrics)
         count = 0
         with ExitStack() as stack:
@@ -123,14 +124,25 @@ class Job:
             return False
         if not case.has("candidate"):
             self._tell(f"{location}: column '{self.candidate}' is empty; the case is unscored", stop=self.strict)
-        failed = failures.add(location, case, scored.scores)
+        scores = self._alike(scored.scores)
+        failed = failures.add(location, case, scores)
         if failed is not None and self.strict:
             raise InputError(f"{self.name}, {failed}")
-        feed(self.sinks, case, scored.scores)
+        feed(self.sinks, case, scores)
         for check in self.checks:
-            for problem in check(case, scored.scores):
+            for problem in check(case, scores):
                 self._tell(f"{location}: {problem}", stop=self.strict)
         return True
+
+    def _alike(self, scores: Mapping[str, Score]) -> Mapping[str, Score]:
+        """The scores; one with another number of statistics than those before it cannot be added up and has failed."""
+        odd: dict[str, Score] = {}
+        for name, score in scores.items():
+            if score.value is not None:
+                number, first = len(score.statistics), self._widths.setdefault(name, len(score.statistics))
+                if number != first:
+                    odd[name] = Score.failure(f"ValueError: {number} statistics, and {first} for the cases before")
+        return {**scores, **odd} if odd else scores
 
     def _tell(self, problem: str, *, stop: bool = False) -> None:
         if stop:

@@ -7,6 +7,7 @@ themselves, share one thread.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
@@ -48,15 +49,18 @@ class InProcess:
 class Machine:
     """Worker processes for the metrics that need cores, one for each that waits for a network, a thread for the rest.
 
-    workers: processes for the metrics that need cores.
+    workers: processes for the metrics that need cores. case_timeout: seconds that each of these may take for a case.
     """
 
-    def __init__(self, metrics: Sequence[Metric], workers: int) -> None:
+    def __init__(self, metrics: Sequence[Metric], workers: int, case_timeout: float | None = None) -> None:
         from medassay.engine.workers import Workers
 
         placed = {id(metric): placement(metric) for metric in metrics}
         on_cores = Workers(
-            [metric for metric in metrics if placed[id(metric)] == "cores"], workers, threads=max(1, cores() // workers)
+            [metric for metric in metrics if placed[id(metric)] == "cores"],
+            workers,
+            threads=max(1, cores() // workers),
+            limit=case_timeout,
         )
         # One thread for all work on a device: metrics share models, and a model is made for one thread.
         device = DeviceThread()
@@ -120,14 +124,16 @@ class Local:
     """Scores on this machine.
 
     workers: processes to fill; None: one per core; 0: none, everything is measured in this process.
+    case_timeout: seconds that a metric may take for one case, None: any. A case that takes longer has failed. It needs
+    a process that can be replaced, so that with 0 workers there is one. Metrics that wait for an endpoint, or run on
+    torch, have no such limit (`placement.unlimited`).
     """
 
     name = "local"
 
-    def __init__(self, workers: int | None = None) -> None:
-        self.workers = cores() if workers is None else workers
-        if self.workers < 0:
-            raise MedassayError(f"workers: {workers} is less than 0; give a number of processes")
+    def __init__(self, workers: int | None = None, *, case_timeout: float | None = None) -> None:
+        self.workers = process_count(cores() if workers is None else workers, case_timeout)
+        self.case_timeout = case_timeout
 
     def score(
         self,
@@ -148,11 +154,22 @@ class Local:
 
     @contextmanager
     def _pool(self, metrics: Sequence[Metric]) -> Iterator[Pool]:
-        pool = Machine(leaves(metrics), self.workers) if self.workers else InProcess()
+        pool = Machine(leaves(metrics), self.workers, self.case_timeout) if self.workers else InProcess()
         try:
             yield pool
         finally:
             pool.close()
+
+
+def process_count(workers: int, case_timeout: float | None) -> int:
+    """Processes that measure: as many as were asked for, and at least one where one may have to be replaced."""
+    if workers < 0:
+        raise MedassayError(f"workers: {workers} is less than 0; give a number of processes")
+    if case_timeout is None:
+        return workers
+    if not 0 < case_timeout < math.inf:
+        raise MedassayError(f"case timeout: {case_timeout:g} is no time; give seconds, more than 0")
+    return max(1, workers)
 
 
 def survey_leaves(source: Source, metrics: Sequence[Metric]) -> dict[int, Score]:
@@ -184,11 +201,18 @@ def run(
 
 
 def score_cases(
-    cases: Sequence[Case], metrics: Sequence[Metric], *, workers: int = 0, evidence: bool = False
+    cases: Sequence[Case],
+    metrics: Sequence[Metric],
+    *,
+    workers: int = 0,
+    evidence: bool = False,
+    case_timeout: float | None = None,
 ) -> dict[str, list[Score]]:
     """Each metric's scores of cases held in memory: measured in this process, or by worker processes."""
     rows = [Row(case.row, case) for case in cases]
-    batches = Local(workers).score(lambda: rows, metrics, None, evidence=len(rows) if evidence else 0)
+    batches = Local(workers, case_timeout=case_timeout).score(
+        lambda: rows, metrics, None, evidence=len(rows) if evidence else 0
+    )
     return columns_of(batches, metrics)
 
 

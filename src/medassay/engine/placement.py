@@ -44,6 +44,11 @@ def placement(metric: Metric) -> Placement:
     return "device" if any(_on_torch(role, spec) for role, spec in metric.roles) else "cores"
 
 
+def unlimited(metrics: Iterable[Metric]) -> list[str]:
+    """The metrics that no time limit per case holds for: those that are not measured by a process per core."""
+    return [leaf.name for leaf in leaves(metrics) if placement(leaf) != "cores"]
+
+
 def checkpoint_every(metric: Metric) -> int:
     """Cases measured between two writes to the store: fewer of a slow metric, so that a kill loses little."""
     if metric.waits_for_network:

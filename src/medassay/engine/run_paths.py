@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +15,24 @@ from medassay.engine.store import JOURNALS
 from medassay.errors import InputError
 from medassay.files import is_special
 from medassay.paths import Given, ReadFolder, check_paths
-from medassay.records import READERS, kind_of
+from medassay.records import READERS, kind_of, standard_input
+
+
+@contextmanager
+def copied(cases: str, format: str | None) -> Iterator[tuple[str, str | None]]:
+    """A copy of cases that can be read only once, and its format: for a run that must read them twice."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "cases"
+        with copy.open("wb") as target:
+            if cases == "-":
+                shutil.copyfileobj(standard_input(), target)
+            else:
+                with Path(cases).open("rb") as pipe:
+                    shutil.copyfileobj(pipe, target)
+        with copy.open("rb") as stream:
+            start = stream.read(64).decode("utf-8-sig", "ignore").lstrip()
+        named = None if cases == "-" else kind_of(cases)
+        yield str(copy), format or (named if named in READERS else "jsonl" if start.startswith("{") else "csv")
 
 
 @dataclass(frozen=True)

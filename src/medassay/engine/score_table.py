@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ Ints = npt.NDArray[np.int64]
 
 UNSCORED = ".unscored"
 _IDENTITY = frozenset({"id", "system", "reference_key"})
+_ODD = 4
+"""Numbers for each cell that is none, from which a column is one of scores with odd cells in it."""
 _MISSING = frozenset({"", "na", "nan", "n/a", "null", "none"})
 """How other programs write 'no number'; each is read as unscored."""
 
@@ -48,7 +50,7 @@ class ScoreTable:
     """Scores in memory, a row per case.
 
     name: the file, for messages; rows: each record's number in it.
-    metrics: the columns that are scores, in file order.
+    metrics: the columns that are scores, in file order. guessed: whether that is known from their numbers alone.
     higher_is_better, signatures: by metric, where the file says.
     """
 
@@ -58,6 +60,7 @@ class ScoreTable:
     metrics: tuple[str, ...]
     higher_is_better: Mapping[str, bool] = field(default_factory=dict)
     signatures: Mapping[str, str] = field(default_factory=dict)
+    guessed: bool = False
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -83,6 +86,27 @@ class ScoreTable:
                 raise InputError(_not_a_number(self.name, int(row), column, name)) from None
         out: Floats = values[labels.codes]
         return out
+
+    def scored_columns(self, besides: Collection[str | None] = ()) -> tuple[str, ...]:
+        """The metrics, but for columns that serve as something else.
+
+        Raises InputError where a column that nobody declared holds numbers, and something else in a few cells: it
+        would be left out in silence.
+        """
+        if self.guessed:
+            for column, values in self.columns.items():
+                if isinstance(values, Labels) and column not in {*besides, *_IDENTITY, *self.metrics}:
+                    self._check_odd_cells(column, values)
+        return tuple(metric for metric in self.metrics if metric not in besides)
+
+    def _check_odd_cells(self, column: str, values: Labels) -> None:
+        odd = [code for code, name in enumerate(values.names) if not _is_number(name)]
+        cells = np.bincount(values.codes[values.codes >= 0], minlength=len(values.names))
+        others = int(cells[odd].sum())
+        if 0 < others <= (cells.sum() - others) / _ODD:
+            at = int(np.flatnonzero(np.isin(values.codes, odd))[0])
+            message = _not_a_number(self.name, int(self.rows[at]), column, values.names[values.codes[at]])
+            raise InputError(f"{message}, or name the columns that are scores with --metrics")
 
     def _column(self, column: str) -> Floats | Labels:
         if column not in self.columns:
@@ -164,11 +188,13 @@ def make_table(
     if not rows:
         raise InputError(f"{name}: no rows; it needs a header and at least one row of scores")
     columns = {column: builder.finish() for column, builder in builders.items()}
+    known = _declared(columns, declared)
     return ScoreTable(
         name=name,
         rows=np.array(rows, dtype=np.int64),
         columns=columns,
-        metrics=_metrics(columns, declared),
+        metrics=known or _numeric_columns(columns),
+        guessed=not known,
         higher_is_better=higher_is_better or {},
         signatures=signatures or {},
     )
@@ -224,6 +250,14 @@ def _number(cell: Any) -> float:
     return value
 
 
+def _is_number(cell: str) -> bool:
+    try:
+        _number(cell)
+    except ValueError:
+        return False
+    return True
+
+
 def _not_a_number(name: str, row: int, column: str, cell: Any) -> str:
     text = str(cell) if len(str(cell)) <= 40 else str(cell)[:39] + "…"
     return (
@@ -246,15 +280,16 @@ def _is_score(column: str, record: Mapping[str, Any], declared: Set[str]) -> boo
     return bool(whole) and (whole in declared or whole + UNSCORED in record)
 
 
-def _metrics(columns: Mapping[str, Floats | Labels], declared: Set[str]) -> tuple[str, ...]:
-    named = tuple(
+def _declared(columns: Mapping[str, Floats | Labels], declared: Set[str]) -> tuple[str, ...]:
+    return tuple(
         column
         for column in columns
         if column in declared or (column + UNSCORED in columns and not column.startswith(CARRIED))
         if column not in LABELS
     )
-    if named:
-        return named
+
+
+def _numeric_columns(columns: Mapping[str, Floats | Labels]) -> tuple[str, ...]:
     return tuple(name for name, values in columns.items() if name not in _IDENTITY and _numeric(values))
 
 

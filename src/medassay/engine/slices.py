@@ -160,7 +160,7 @@ class Slices:
         pieces = {piece for piece, _ in entries.values()}
         if len(first) == len(cases) and len(pieces) == 1:
             return pieces.pop()
-        return [Score.from_json(kept[key]) if key in kept else self.under_way[key] for key in keys]
+        return [kept[key] if key in kept else self.under_way[key] for key in keys]
 
     def _cut(
         self,

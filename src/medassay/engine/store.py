@@ -13,6 +13,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from medassay.cases import Case
@@ -86,20 +87,29 @@ class Store:
         """The stored score of each case, None where there is none yet."""
         keys = keys_of(metric, cases, evidence)
         stored = self.find(keys)
-        return [Score.from_json(stored[key]) if key in stored else None for key in keys]
+        return [stored.get(key) for key in keys]
 
     def put(self, metric: Metric, cases: Sequence[Case], scores: Sequence[Score]) -> None:
         """Keep the scores, but no failure; on return they survive a kill."""
         each = zip(keys_of(metric, cases), scores)
         self.keep([(key, score.to_json()) for key, score in each if score.failed is None])
 
-    def find(self, keys: Sequence[bytes]) -> dict[bytes, str]:
-        """The stored scores under these keys, as JSON; a key that is not there is left out."""
-        stored: dict[bytes, str] = {}
+    def find(self, keys: Sequence[bytes]) -> dict[bytes, Score]:
+        """The stored scores under these keys; a key that is not there, or whose score is no score, is left out."""
+        stored: dict[bytes, Score] = {}
         for start in range(0, len(keys), _CHUNK):
             some = keys[start : start + _CHUNK]
             marks = ",".join("?" * len(some))
-            stored.update(self.db.execute(f"SELECT key, score FROM scores WHERE key IN ({marks})", some))
+            try:
+                rows = self.db.execute(f"SELECT key, score FROM scores WHERE key IN ({marks})", some).fetchall()
+            except sqlite3.Error as error:
+                raise MedassayError(
+                    f"{self.path}: kept results cannot be read ({error}); the file is damaged. Delete it and give the "
+                    "same command again"
+                ) from error
+            for key, text in rows:
+                with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):  # measured again
+                    stored[key] = Score.from_json(text)
         return stored
 
     def keep(self, rows: Iterable[tuple[bytes, str]]) -> None:
@@ -122,10 +132,11 @@ class Store:
             with db:
                 db.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
         except sqlite3.Error as error:
-            raise MedassayError(
-                f"{self.path}: results could not be kept ({error}); is the disk full? Make room and give the same "
-                "command again: it continues where it stopped"
-            ) from error
+            if isinstance(error, sqlite3.OperationalError):
+                remedy = "is the disk full? Make room and give the same command again: it continues where it stopped"
+            else:
+                remedy = "the file is damaged. Delete it and give the same command again"
+            raise MedassayError(f"{self.path}: results could not be kept ({error}); {remedy}") from error
 
     @property
     def parts(self) -> Path:

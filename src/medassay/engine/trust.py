@@ -14,7 +14,8 @@ from pathlib import Path
 from medassay.cases import Case, Row, read_cases
 from medassay.columns import Value
 from medassay.engine.sinks import Sink
-from medassay.errors import InputError
+from medassay.errors import InputError, shortened
+from medassay.files import is_file
 from medassay.scores import Score
 from medassay.slides.perturb import locate
 
@@ -101,8 +102,8 @@ def troubles(case: Case, scores: Mapping[str, Score]) -> list[str]:
     """What is wrong with a row that has a case all the same: its image, or reports that failed."""
     problems = []
     unseen = next((s.unscored for name, s in scores.items() if name.startswith("grounding")), None) or ""
-    if case.has("image") and not Path(str(case.image)).is_file():
-        problems.append(f"column 'image': no such file {case.image}")
+    if case.has("image") and not is_file(Path(str(case.image))):
+        problems.append(f"column 'image': no such file {shortened(str(case.image))}")
     elif case.has("image") and unseen.startswith(str(case.image)):
         problems.append(f"column 'image': {unseen}")
     for column in ("candidate", "candidate_stain", "candidate_attack"):

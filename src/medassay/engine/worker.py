@@ -6,14 +6,18 @@ follows for each metric, in order: the scores as tuples and, where wanted, as JS
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import multiprocessing
 import os
 import pickle
 import signal
 import stat
+import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +26,15 @@ from medassay.metrics.base import Metric
 from medassay.metrics.scoring import score_slice
 from medassay.scores import Score
 
+WARM = Case("warm", "Adenocarcinoma, grade 2.", ("Adenocarcinoma, moderately differentiated.",), source="Biopsy.")
+"""A case that opens the models of a metric."""
+
 RARELY = (50_000, 20, 50)
 """Thresholds of the garbage collector: rows and scores hold no cycles, and looking for some took a tenth of a run."""
+
+
+_PR_SET_PDEATHSIG = 1
+"""From linux/prctl.h."""
 
 
 def work(here: Connection, others: Sequence[Connection], metrics: Sequence[Metric], threads: int) -> None:
@@ -33,6 +44,7 @@ def work(here: Connection, others: Sequence[Connection], metrics: Sequence[Metri
     would keep its reader waiting for a parent that is gone. So would one of any other connection of the parent, a
     server's to its clients for instance; a metric opens its connections when it measures.
     """
+    end_with_parent()
     for end in others:
         end.close()
     if others:
@@ -53,6 +65,26 @@ def work(here: Connection, others: Sequence[Connection], metrics: Sequence[Metri
                 here.send_bytes(reply)
         except (BrokenPipeError, ConnectionResetError):
             return
+
+
+def end_with_parent() -> None:
+    """Have the system kill this process when its parent ends, whatever it is doing then.
+
+    On Linux by PR_SET_PDEATHSIG, which also ends a process that is inside a regular expression and runs no Python
+    code; it counts from the thread that started this process. Elsewhere a thread looks for the parent.
+    """
+    parent = multiprocessing.parent_process()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if parent is not None and os.getppid() != parent.pid:
+            os._exit(1)  # it ended before this was asked for
+    elif parent is not None:
+        threading.Thread(target=_wait_for_end, args=(parent.sentinel,), name="medassay-parent", daemon=True).start()
+
+
+def _wait_for_end(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)
 
 
 def let_go_of_sockets(kept: int) -> None:
@@ -126,7 +158,7 @@ def _as_json(scores: Sequence[Score]) -> tuple[list[Score], list[str]]:
     return checked, texts
 
 
-def opened(reply: bytes) -> tuple[list[Score], list[str] | None]:
+def read_answer(reply: bytes) -> tuple[list[Score], list[str] | None]:
     """The scores of an answer."""
     content, texts = pickle.loads(reply)  # noqa: S301 - from our own worker process
     return [Score(*fields) for fields in content], texts

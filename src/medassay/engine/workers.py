@@ -3,6 +3,9 @@
 A worker whose process dies is started anew and its slice tried again. Where that dies too, the slice is halved
 until the case that kills stands alone: it has failed, with the reason, and every other case has its score. A metric
 whose processes die whatever they are given fails on what is left of it; the other metrics go on.
+
+With a time limit per case, a process that takes longer is killed and replaced. A slice of several cases that is late
+is measured again case by case: the case that takes longer than the limit has failed, every other has its score.
 """
 
 from __future__ import annotations
@@ -11,19 +14,21 @@ import atexit
 import multiprocessing
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Literal
 
 from medassay.cases import Case
-from medassay.engine.base import DIED
+from medassay.engine.base import DIED, too_long
 from medassay.engine.slices import Measured, Unit
-from medassay.engine.worker import ask, opened, work
+from medassay.engine.worker import WARM, ask, read_answer, work
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
 from medassay.scores import Score
@@ -33,11 +38,16 @@ _MOST_DEATHS = 64
 
 STOPPED = "the run was stopped"
 
+_SHARE_OF_LIMIT = 0.1
+"""Of the time limit per case: how long a slice of several cases may take before its cases are measured one by one."""
+_SHORTEST = 1.0
+"""Seconds that such a slice may take whatever the limit, where the limit itself is not shorter."""
+
 START = "fork" if sys.platform == "linux" else "spawn"
 """A forked worker starts in milliseconds and shares what is loaded; elsewhere forking is unsafe or absent."""
 
 
-@dataclass
+@dataclass(eq=False)
 class _Unit:
     """Some cases for one metric, on their way."""
 
@@ -53,26 +63,33 @@ class _Unit:
 
 @dataclass
 class _Job:
-    """Units that one worker measures, one after the other."""
+    """Units that one worker measures, one after the other: those that the message asks for, then those in pieces."""
 
     units: list[_Unit]
     texts: bool
     message: bytes
+    piecewise: Sequence[_Unit] = ()
 
 
 _NOT_YET = _Job([], False, b"")
 
 
+End = Literal["dead", "late"]
+"""Why there is no answer: the process has died, or takes longer than it may."""
+
+
 class Workers:
     """Up to `number` processes with these metrics, started as there is work for them. Safe from any thread.
 
-    threads: cores that each may use for its models.
+    threads: cores that each may use for its models. limit: seconds that a metric may take for a case, None: any.
     """
 
-    def __init__(self, metrics: Sequence[Metric], number: int, threads: int = 1) -> None:
+    def __init__(self, metrics: Sequence[Metric], number: int, threads: int = 1, *, limit: float | None = None) -> None:
         self.metrics = list(metrics)
         self.index = {id(metric): i for i, metric in enumerate(self.metrics)}
-        self.number, self.threads = number, threads
+        self.number, self.threads, self.limit = number, threads, limit
+        self.most: dict[int, int] = {}
+        """By metric, the cases that were seen to be too many for a slice under the time limit."""
         self.ahead = 2 * number + 1
         self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self.lanes: list[_Lane] = []
@@ -86,7 +103,9 @@ class Workers:
     def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
         """The scores of each unit, in time; one worker measures them all."""
         pending_units = [_Unit(self.index[id(unit.metric)], unit.evidence, unit.cases) for unit in units]
-        job = _Job(pending_units, texts, ask([unit.asked for unit in pending_units], texts))
+        large = [unit for unit in pending_units if len(unit.cases) > self.most.get(unit.metric, len(unit.cases))]
+        small = [unit for unit in pending_units if unit not in large] if large else pending_units
+        job = _Job(small, texts, ask([unit.asked for unit in small], texts), large)
         with self.counting:
             if self.closed:
                 raise MedassayError(STOPPED)
@@ -108,7 +127,17 @@ class Workers:
         lane = _Lane(self)
         self.lanes.append(lane)
         lane.start()
+        lane.opened.wait()  # as if forked here: whoever asks for scores is not in the middle of something else
+        if lane.error is not None:
+            self.lanes.remove(lane)
+            raise lane.error
         return True
+
+    def allowed(self, number: int) -> float | None:
+        """Seconds that so many cases of one metric may take; None: any."""
+        if self.limit is None or number == 1:
+            return self.limit
+        return min(self.limit, max(_SHORTEST, _SHARE_OF_LIMIT * self.limit))
 
     def died(self, metric: int, code: int | None) -> str | None:
         """Count a death under a metric; where there are too many in a row, what to say of it."""
@@ -141,7 +170,7 @@ class Workers:
             self.closed = True
         atexit.unregister(self.close)
         while (job := self._waiting()) is not None:
-            for unit in job.units:
+            for unit in (*job.units, *job.piecewise):
                 unit.future.set_exception(MedassayError(STOPPED))
         for _ in self.lanes:
             self.jobs.put(None)
@@ -150,15 +179,18 @@ class Workers:
 
 
 class _Lane(threading.Thread):
-    """One worker process and the thread that feeds it."""
+    """One worker process and the thread that starts it, feeds it, and starts it again."""
 
     def __init__(self, pool: Workers) -> None:
         super().__init__(name="medassay-worker", daemon=True)
         self.pool = pool
         self.context: Any = multiprocessing.get_context(START)
         self.process: Any = None
-        self.pipe: Connection
-        self._open()
+        self.pipe: Connection | None = None
+        self.warm: set[int] = set()
+        """Metrics whose models this process has opened."""
+        self.opened = threading.Event()
+        self.error: BaseException | None = None
 
     def _open(self) -> None:
         # One at a time: a fork must know every end that it copies.
@@ -166,32 +198,51 @@ class _Lane(threading.Thread):
             if self.pool.closed:
                 raise MedassayError(STOPPED)
             self.pipe, there = self.context.Pipe()
-            known = [lane.pipe for lane in self.pool.lanes if lane is not self]
-            copies = [*known, self.pipe] if START == "fork" else []
+            copies = [lane.pipe for lane in self.pool.lanes if lane.pipe is not None] if START == "fork" else []
             process = self.context.Process(
                 target=work, args=(there, copies, self.pool.metrics, self.pool.threads), name="medassay-worker"
             )
             process.start()
             self.process = process
+            self.warm = set()
             there.close()
 
     def run(self) -> None:
+        """Start the process, then have it measure job after job.
+
+        The process is started here because it ends with the thread that started it (`engine/worker.py`).
+        """
+        try:
+            self._open()
+        except BaseException as error:
+            self.error = error
+            return
+        finally:
+            self.opened.set()
         job = self._next()
         while job is not None:
-            following: _Job | None = _NOT_YET
-            for k, unit in enumerate(job.units):
-                rest = job.units[k + 1 :]
-                reply = self._receive(unit)
-                if reply is None:
-                    _conclude(unit, partial(self._after_death, unit, job.texts))
-                    if rest:
-                        self._send(ask([unit.asked for unit in rest], job.texts))
-                    continue
-                if not rest:
-                    following = self._next(wait=False)  # the worker has it before these scores are looked at
-                _conclude(unit, partial(_open, reply))
+            following = self._measure(job)
             self.pool.done()
             job = self._next() if following is _NOT_YET else following
+
+    def _measure(self, job: _Job) -> _Job | None:
+        """Conclude every unit of a job; the next job where that was sent already, else `_NOT_YET`."""
+        following: _Job | None = _NOT_YET
+        for k, unit in enumerate(job.units):
+            rest = job.units[k + 1 :]
+            reply = self._receive(unit, len(unit.cases))
+            if not isinstance(reply, bytes):
+                _conclude(unit, partial(self._after, reply, unit, job.texts))
+                if rest:
+                    self._open_models(rest)
+                    self._send(ask([unit.asked for unit in rest], job.texts))
+                continue
+            if not rest and not job.piecewise:
+                following = self._next(wait=False)  # the worker has it before these scores are looked at
+            _conclude(unit, partial(_read, reply))
+        for unit in job.piecewise:
+            _conclude(unit, partial(self._piecewise, unit, job.texts))
+        return following
 
     def _next(self, *, wait: bool = True) -> _Job | None:
         """The next job, sent to the process; None at the end; `_NOT_YET` where none waits and none is waited for."""
@@ -200,66 +251,132 @@ class _Lane(threading.Thread):
         except Empty:
             return _NOT_YET
         if job is not None:
-            self._send(job.message)
+            self._open_models([*job.units, *job.piecewise])
+            if job.units:
+                self._send(job.message)
         return job
+
+    def _open_models(self, units: Sequence[_Unit]) -> None:
+        """Under a time limit, have the process open the models of these metrics first: no case pays for that."""
+        if self.pool.limit is None:
+            return
+        for metric in dict.fromkeys(unit.metric for unit in units):
+            if metric not in self.warm and self.pool.metrics[metric].roles:
+                self.warm.add(metric)
+                self._send(ask([(metric, False, [WARM])], False))
+                with suppress(EOFError, OSError):  # it dies of the first case, too
+                    self._connection.recv_bytes()
+
+    @property
+    def _connection(self) -> Connection:
+        assert self.pipe is not None
+        return self.pipe
 
     def _send(self, message: bytes) -> None:
         try:
-            self.pipe.send_bytes(message)
+            self._connection.send_bytes(message)
         except OSError:
             return  # it has died: the answer that does not come tells
 
-    def _receive(self, unit: _Unit) -> bytes | None:
+    def _receive(self, unit: _Unit, number: int) -> bytes | End:
+        """The answer about so many cases of a unit, or why there is none."""
+        allowed = self.pool.allowed(number)
         try:
-            reply: bytes = self.pipe.recv_bytes()
+            if allowed is not None and not self._connection.poll(allowed):
+                return "late"
+            reply: bytes = self._connection.recv_bytes()
         except (EOFError, OSError):
-            return None
+            return "dead"
         with self.pool.counting:
             self.pool.deaths[unit.metric] = 0
         return reply
 
-    def _after_death(self, unit: _Unit, texts: bool) -> Measured:
-        hopeless = self._anew(unit)
+    def _after(self, end: End, unit: _Unit, texts: bool) -> Measured:
+        """Measure a unit again whose first try came to that end."""
+        hopeless = self._anew(end, unit)
         if hopeless is not None:
-            scores = [Score.failure(hopeless) for _ in unit.cases]
-        else:
-            scores = self._survivors(unit, unit.cases)  # whole once more: the death may have been an accident
-        return Measured(scores, [score.to_json() for score in scores] if texts else None)
+            return _failed(hopeless, unit.cases, texts)
+        if end == "late":
+            return self._one_by_one(unit, unit.cases, texts)
+        return self._again(unit, unit.cases, texts)  # whole once more: the death may have been an accident
 
-    def _survivors(self, unit: _Unit, cases: Sequence[Case]) -> list[Score]:
-        """Scores of cases one of which may kill: that one has failed."""
-        self._send(ask([(unit.metric, unit.evidence, cases)], False))
-        reply = self._receive(unit)
-        if reply is not None:
-            return opened(reply)[0]
-        hopeless = self._anew(unit)
-        if hopeless is not None or len(cases) == 1:
-            return [Score.failure(hopeless or DIED) for _ in cases]
+    def _again(self, unit: _Unit, cases: Sequence[Case], texts: bool) -> Measured:
+        """Scores of cases one of which may kill or hang: that one has failed."""
+        self._open_models([unit])
+        self._send(ask([(unit.metric, unit.evidence, cases)], texts))
+        reply = self._receive(unit, len(cases))
+        if isinstance(reply, bytes):
+            return _read(reply)
+        hopeless = self._anew(reply, unit)
+        if hopeless is not None:
+            return _failed(hopeless, cases, texts)
+        if reply == "late":
+            return self._one_by_one(unit, cases, texts)
+        if len(cases) == 1:
+            return _failed(DIED, cases, texts)
         half = len(cases) // 2
-        return self._survivors(unit, cases[:half]) + self._survivors(unit, cases[half:])
+        return _joined([self._again(unit, cases[:half], texts), self._again(unit, cases[half:], texts)])
 
-    def _anew(self, unit: _Unit) -> str | None:
+    def _one_by_one(self, unit: _Unit, cases: Sequence[Case], texts: bool) -> Measured:
+        """Scores of cases that took too long: each alone, or the failure of the one there is."""
+        late = too_long(self.pool.limit or 0.0)
+        if len(cases) == 1:
+            return _failed(late, cases, texts)
+        each = _joined([self._again(unit, [case], texts) for case in cases])
+        if all(score.failed != late for score in each.scores):
+            # No case hangs: there were too many of them.
+            self.pool.most[unit.metric] = max(1, len(cases) // 2)
+        return each
+
+    def _piecewise(self, unit: _Unit, texts: bool) -> Measured:
+        """Scores of a unit that is too large to be measured as a whole within the time limit."""
+        pieces, rest = [], list(unit.cases)
+        while rest:
+            some = self.pool.most[unit.metric]
+            began = time.monotonic()
+            pieces.append(self._again(unit, rest[:some], texts))
+            rest = rest[some:]
+            if time.monotonic() - began < (self.pool.allowed(some) or 0.0) / 4:
+                self.pool.most[unit.metric] = 2 * some  # it was slow for a while
+        return _joined(pieces)
+
+    def _anew(self, end: End, unit: _Unit) -> str | None:
         """Start the process again; why there is no use in trying this metric further, or None."""
-        self.pipe.close()
+        if end == "late":
+            self.process.kill()
+        self._connection.close()
         self.process.join(5)
-        hopeless = self.pool.died(unit.metric, self.process.exitcode)
+        hopeless = self.pool.died(unit.metric, self.process.exitcode) if end == "dead" else None
         self._open()
         return hopeless
 
     def end(self) -> None:
         """End the process; the thread follows."""
-        self.process.terminate()
-        self.process.join(2)
-        if self.process.exitcode is None:
-            self.process.kill()
-            self.process.join()
+        if self.process is not None:
+            self.process.terminate()
+            self.process.join(2)
+            if self.process.exitcode is None:
+                self.process.kill()
+                self.process.join()
         if threading.current_thread() is not self:
             self.join(2)
-        self.pipe.close()
+        if self.pipe is not None:
+            self.pipe.close()
 
 
-def _open(reply: bytes) -> Measured:
-    return Measured(*opened(reply))
+def _read(reply: bytes) -> Measured:
+    return Measured(*read_answer(reply))
+
+
+def _failed(reason: str, cases: Sequence[Case], texts: bool) -> Measured:
+    score = Score.failure(reason)
+    return Measured([score for _ in cases], [score.to_json() for _ in cases] if texts else None)
+
+
+def _joined(pieces: Sequence[Measured]) -> Measured:
+    texts = [text for piece in pieces for text in piece.texts or ()]
+    whole = any(piece.texts is not None for piece in pieces)
+    return Measured([score for piece in pieces for score in piece.scores], texts if whole else None)
 
 
 def _conclude(unit: _Unit, make: Callable[[], Measured]) -> None:

@@ -86,32 +86,61 @@ class Alignment:
 
 
 def align(reference: Report, candidate: Report, vectors: Mapping[str, Matrix]) -> Alignment:
-    """The fates of both reports' entities."""
-    left = [i for i, e in enumerate(reference.entities) if e.type in CONTENT]
-    right = [j for j, e in enumerate(candidate.entities) if e.type in CONTENT]
-    table = similarities([reference.entities[i] for i in left], [candidate.entities[j] for j in right], vectors)
-    fates_left: dict[int, Fate] = {}
-    fates_right: dict[int, Fate] = {}
-    best_left: list[list[Fate]] = [[] for _ in left]
-    best_right: list[list[Fate]] = [[] for _ in right]
-    for a, b in zip(*np.nonzero(table >= MEET)):
+    """The fates of both reports' entities. Entities that are alike share their fate, so that a text which repeats
+    itself takes no time without bound; of alike counterparts the first is the partner."""
+    left, right = _Alike.read(reference), _Alike.read(candidate)
+    table = similarities([e for e, _ in left.groups], [e for e, _ in right.groups], vectors)
+    best_left: list[list[Fate]] = [[] for _ in left.groups]
+    best_right: list[list[Fate]] = [[] for _ in right.groups]
+    for a, b in zip(*(axis.tolist() for axis in np.nonzero(table >= MEET))):
         similarity = float(table[a, b])
-        verdict, reason = _verdict(reference, candidate, left[a], right[b], similarity)
+        verdict, reason = _verdict(left.groups[a], right.groups[b], similarity)
         if verdict == "contradicted" and similarity < SURE:
             continue
-        best_left[a].append(Fate(verdict, similarity, right[b], reason))
-        best_right[b].append(Fate(verdict, similarity, left[a], reason))
-    for index, fates, other, own, out in (
-        (left, best_left, candidate, reference, fates_left),
-        (right, best_right, reference, candidate, fates_right),
-    ):
-        for position, entity in enumerate(index):
-            found = max(fates[position], key=_preference) if fates[position] else LOST
-            if found is LOST or (found.verdict == "contradicted" and _rich(own.entities[entity])):
-                worded = _by_words(own.entities[entity], other)
-                found = worded if worded is not LOST else found
-            out[entity] = found
-    return Alignment(fates_left, fates_right)
+        best_left[a].append(Fate(verdict, similarity, right.firsts[b], reason))
+        best_right[b].append(Fate(verdict, similarity, left.firsts[a], reason))
+    return Alignment(_fates(left, best_left, candidate), _fates(right, best_right, reference))
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """The content entities of a report, in groups of which each says one thing.
+
+    groups: an entity of each group, and what is said of it where it is a marker. firsts: the index of each group's
+    first entity in the report. at: the group of each content entity, by its index.
+    """
+
+    groups: list[tuple[Entity, tuple[Result, ...]]]
+    firsts: list[int]
+    at: dict[int, int]
+
+    @classmethod
+    def read(cls, report: Report) -> _Alike:
+        said = _results_by_marker(report)
+        numbers: dict[tuple[object, ...], int] = {}
+        alike = cls([], [], {})
+        for index, entity in enumerate(report.entities):
+            if entity.type not in CONTENT:
+                continue
+            results = said.get(index, ())
+            key = (entity.type, entity.text, entity.concept, entity.assertion, results)
+            alike.at[index] = numbers.setdefault(key, len(numbers))
+            if len(numbers) > len(alike.groups):
+                alike.groups.append((entity, results))
+                alike.firsts.append(index)
+        return alike
+
+
+def _fates(own: _Alike, best: Sequence[Sequence[Fate]], other: Report) -> dict[int, Fate]:
+    """The fate of each entity of one report: its best meeting, or that the other report has its words."""
+    fates = []
+    for (entity, _), meetings in zip(own.groups, best):
+        found = max(meetings, key=_preference) if meetings else LOST
+        if found is LOST or (found.verdict == "contradicted" and _rich(entity)):
+            worded = _by_words(entity, other)
+            found = worded if worded is not LOST else found
+        fates.append(found)
+    return {index: fates[group] for index, group in own.at.items()}
 
 
 def _preference(fate: Fate) -> tuple[int, float, int]:
@@ -177,8 +206,10 @@ def _grade_similarity(a: str, b: str) -> float:
     return 0.0 if apart or patterns else SURE
 
 
-def _verdict(reference: Report, candidate: Report, i: int, j: int, similarity: float) -> tuple[str, str]:
-    a, b = reference.entities[i], candidate.entities[j]
+def _verdict(
+    left: tuple[Entity, Sequence[Result]], right: tuple[Entity, Sequence[Result]], similarity: float
+) -> tuple[str, str]:
+    (a, told), (b, other) = left, right
     if a.type == "grade":
         return ("matched", "") if similarity == 1.0 else ("contradicted", "another value")
     if a.type == b.type == "site":
@@ -189,7 +220,7 @@ def _verdict(reference: Report, candidate: Report, i: int, j: int, similarity: f
         return "contradicted", f"{a.assertion} in the reference, {b.assertion} in the candidate"
     if _sides(a, b) == {"left", "right"}:
         return "contradicted", "another side"
-    if a.type == "marker" and not _results_agree(results(reference, i), results(candidate, j)):
+    if a.type == "marker" and not _results_agree(told, other):
         return "contradicted", "another result"
     if a.assertion != b.assertion:
         return "hedged", f"{a.assertion} in the reference, {b.assertion} in the candidate"
@@ -205,10 +236,14 @@ def _general(entity: Entity) -> bool:
     return entity.concept is not None and entity.concept.id in GENERAL
 
 
-def results(report: Report, marker: int) -> list[Result]:
-    """What a marker's modifiers say of it."""
-    texts = [report.entities[r.tail].text for r in report.relations if r.head == marker]
-    return [result for text in texts if (result := read_result(text)) is not None]
+def _results_by_marker(report: Report) -> dict[int, tuple[Result, ...]]:
+    """What its modifiers say of each marker, by its index."""
+    said: dict[int, list[Result]] = {}
+    for relation in report.relations:
+        result = read_result(report.entities[relation.tail].text)
+        if result is not None and report.entities[relation.head].type == "marker":
+            said.setdefault(relation.head, []).append(result)
+    return {marker: tuple(results) for marker, results in said.items()}
 
 
 def _results_agree(left: Sequence[Result], right: Sequence[Result]) -> bool:

@@ -153,12 +153,13 @@ def _share(about: re.Pattern[str], left: str, right: str) -> bool:
 
 def assertions(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
     """One finding or diagnosis, present on one side and absent on the other."""
-    left = _asserted(premise)
+    left = [(other, _sites(premise, other)) for other in _asserted(premise)]
     covered = coverage(premise.text, hypothesis.text)
     for entity in _asserted(hypothesis):
-        for other in left:
+        there = _sites(hypothesis, entity)
+        for other, here in left:
             meeting = _meets(other, entity)
-            if not meeting or not _one_place(premise, other, hypothesis, entity):
+            if not meeting or not _overlap(here, there):
                 continue
             spans = (other.start, other.end), (entity.start, entity.end)
             if {other.assertion, entity.assertion} == {"present", "absent"}:
@@ -243,9 +244,8 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(word[:7] for word in words(text))
 
 
-def _one_place(premise: Report, a: Entity, hypothesis: Report, b: Entity) -> bool:
-    """False where the sentences of two entities name sites that do not overlap."""
-    here, there = _sites(premise, a), _sites(hypothesis, b)
+def _overlap(here: frozenset[str], there: frozenset[str]) -> bool:
+    """False where both are sites, and none of the one lies in one of the other."""
     if not here or not there:
         return True
     broad = {identity for site in here for identity in (site, *ancestors(site))}
@@ -254,6 +254,7 @@ def _one_place(premise: Report, a: Entity, hypothesis: Report, b: Entity) -> boo
 
 
 def _sites(report: Report, entity: Entity) -> frozenset[str]:
+    """The sites that the sentence of an entity names."""
     left = max(report.text.rfind(". ", 0, entity.start), report.text.rfind("; ", 0, entity.start))
     right = report.text.find(". ", entity.end)
     right = len(report.text) if right < 0 else right

@@ -16,7 +16,7 @@ from medassay.language.content_rules import ASIDE, UNSURE, coverage, opposing_si
 from medassay.language.graph import Report
 from medassay.language.sameness import same_subject
 from medassay.language.value_rules import gleason_patterns, within
-from medassay.language.verdict import CONTRADICTS, ENTAILS, Verdict, strongest_verdict
+from medassay.language.verdict import COMPARED, CONTRADICTS, ENTAILS, Verdict, strongest_verdict
 
 __all__ = [
     "ASIDE",
@@ -55,6 +55,7 @@ def compare(premise: Report, hypothesis: Report, *, strict: bool = False) -> lis
     strict: the two are parts of one report, which may speak of several lesions, sites and measured things:
     a contradiction then needs to be surely about the same one.
     """
+    premise, hypothesis = premise.beginning(COMPARED), hypothesis.beginning(COMPARED)
     found = [verdict for rule in _RULES for verdict in rule(premise, hypothesis)]
     if not strict:
         return found

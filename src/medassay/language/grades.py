@@ -29,7 +29,8 @@ _MORE = (
 )
 _TO_MM = {"mm": 1.0, "cm": 10.0, "millimeter": 1.0, "centimeter": 10.0, "micron": 0.001, "um": 0.001, "µm": 0.001}
 _SIZE = re.compile(
-    rf"{_MORE}(?P<dims>{_NUMBER}\s*-?\s*(?:(?:mm|cm)?\s*[x×*]\s*{_NUMBER}\s*)*)-?\s*"
+    # Every space has one way to be read: with two, each further dimension would double the time.
+    rf"{_MORE}(?P<dims>{_NUMBER}\s*+-?\s*+(?:(?:mm|cm)?\s*+[x×*]\s*+{_NUMBER}\s*+)*)-?\s*+"
     r"(?P<unit>mm|cm|microns?|um|µm|millimeters?|centimeters?)\b"
 )
 _PERCENT = re.compile(rf"{_MORE}(?P<low>{_NUMBER})\s*%?\s*(?:(?:-|–|to)\s*(?P<high>{_NUMBER})\s*)?(?:%|percent)")

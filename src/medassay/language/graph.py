@@ -80,6 +80,12 @@ class Report:
             "relations": [relation.to_json() for relation in self.relations],
         }
 
+    def beginning(self, length: int) -> Report:
+        """The first `length` characters and the entities in them; the report itself where it is no longer."""
+        if len(self.text) <= length:
+            return self
+        return Report(self.text[:length], tuple(e for e in self.entities if e.end <= length), ())
+
     def sections(self) -> list[Section]:
         """The report cut at its headings; `sections.section_at` tells which one an entity stands in."""
         return sections(self.text)

@@ -146,12 +146,18 @@ def _vocabulary() -> frozenset[str]:
     return frozenset(one for cell in cells for feature in parse_features(cell) for word in feature for one in word)
 
 
+@lru_cache(maxsize=1)
+def _longest_beginning() -> int:
+    return max(map(len, _vocabulary()), default=0)
+
+
 def _beginnings(sentence: list[tuple[str, int, int]]) -> dict[str, tuple[int, int]]:
     known = _vocabulary()
+    longest = _longest_beginning()
     begun: dict[str, tuple[int, int]] = {}
     for word, start, end in sentence:
         for part in (word, *word.split("-")[1:]):
-            for length in range(1, len(part) + 1):
+            for length in range(1, min(len(part), longest) + 1):
                 if part[:length] in known:
                     begun.setdefault(part[:length], (start, end))
     return begun
@@ -257,7 +263,7 @@ def organs(text: str) -> frozenset[str]:
     """
     known, kin = _organ_words()
     lowered = " ".join(word for sentence in read_findings(text).sentences for word, _, _ in sentence)
-    tokens = lowered.split()
+    tokens = set(lowered.split())
     found = {
         organ
         for organ, beginnings in known.items()

@@ -105,6 +105,10 @@ def _cues() -> list[tuple[str, str, re.Pattern[str]]]:
     ]
 
 
+_LONGEST = 2_000
+"""Characters of a clause that are read together: its markers and result words are held against each other."""
+
+
 @lru_cache(maxsize=20_000)
 def read_stains(text: str) -> tuple[Stain, ...]:
     """Every marker of a text whose result is stated, in text order.
@@ -115,6 +119,11 @@ def read_stains(text: str) -> tuple[Stain, ...]:
     found: list[Stain] = []
     start = 0
     for end in [match.start() for match in _CLAUSE.finditer(text)] + [len(text)]:
+        while end - start > _LONGEST:
+            cut = text.rfind(" ", start + 1, start + _LONGEST)
+            cut = start + _LONGEST if cut < 0 else cut
+            found += _clause(text, start, cut)
+            start = cut
         found += _clause(text, start, end)
         start = end
     return tuple(found)

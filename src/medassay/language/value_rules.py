@@ -13,7 +13,7 @@ from medassay.language.quantities import comparable, quantities, relation
 from medassay.language.staging import agree, derived, stated
 from medassay.language.stains import Stain, read_stains
 from medassay.language.status import compare_status, read_status
-from medassay.language.verdict import CONTRADICTS, ENTAILS, Verdict
+from medassay.language.verdict import COMPARED, CONTRADICTS, ENTAILS, Verdict
 
 _SHARE = 10.0
 """Percentage points of stained cells that two readers may differ by."""
@@ -156,6 +156,7 @@ def gleason(premise: Report, hypothesis: Report) -> Iterator[Verdict]:
 def within(report: Report) -> list[Verdict]:
     """Verdicts on the parts of one statement: a marker told twice, a score and its group, a sum and its grade,
     margins and nodes that are free and involved in one breath. Both spans are in the same text."""
+    report = report.beginning(COMPARED)
     return [*_told_twice(report), *_result_and_share(report), *_free_and_involved(report), *_sums(report)]
 
 

@@ -10,6 +10,10 @@ SURE = 0.5
 """Weight from which a verdict counts on its own."""
 
 
+COMPARED = 4_000
+"""Characters of a statement that are compared, so that a text without sentences takes no time without bound."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What the comparison of two statements found.

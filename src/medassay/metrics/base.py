@@ -82,7 +82,8 @@ class Metric(ABC):
             None, or anything that is no `Score`: that case has failed. A list of another length: as an exception.
             A process that dies (a crash in native code, memory): with worker processes the case alone has failed.
             `KeyboardInterrupt`: the run is interrupted, as by Ctrl-C; a worker process dies of it.
-            It never returns: nothing bounds its time, but Ctrl-C ends the run at once. A metric that waits for
+            It never returns: with a time limit per case (`--case-timeout`) the case has failed and the rest is
+            done; without one nothing bounds its time, but Ctrl-C ends the run at once. A metric that waits for
             something (an endpoint) has a time limit of its own.
 
         A failed case is named, gives exit code 1 and is never kept in a store. A metric that fails on every case

@@ -21,7 +21,7 @@ from medassay.cases import ANY_FIELD, Case
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
 from medassay.metrics.registry import reserved
-from medassay.scores import Score
+from medassay.scores import Score, described
 
 _NOT_THEIRS = frozenset({"medassay", *sys.stdlib_module_names})
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -77,20 +77,27 @@ def from_callable(request: str) -> Metric:
     try:
         module = import_module(path)
         target = getattr(module, attribute)
-    except (ImportError, AttributeError) as error:
-        raise MedassayError(f"'{request}' cannot be imported: {error}") from error
-    if isinstance(target, type) and issubclass(target, Metric):
-        metric = target()
-    elif isinstance(target, Metric):
-        metric = target
-    elif callable(target):
-        metric = CallableMetric(request, target)
-    else:
-        raise MedassayError(f"'{request}' is a {type(target).__name__}, not a function")
+        metric = _metric(request, target)
+    except (KeyboardInterrupt, MedassayError):
+        raise
+    except BaseException as error:  # whatever the code of others does when it is read, sys.exit included
+        said = str(error) if isinstance(error, ImportError | AttributeError) else described(error)
+        raise MedassayError(f"'{request}' cannot be imported: {said}") from error
     metric.origin = {"source": _source_hash(request, module, target)}
     if reserved(metric.name):  # a registered metric keeps its name, and its column, to itself
         metric.name = request
     return metric
+
+
+def _metric(request: str, target: Any) -> Metric:
+    """The metric that an attribute of a module is, or that is made of it."""
+    if isinstance(target, type) and issubclass(target, Metric):
+        return target()
+    if isinstance(target, Metric):
+        return target
+    if callable(target):
+        return CallableMetric(request, target)
+    raise MedassayError(f"'{request}' is a {type(target).__name__}, not a function")
 
 
 def _source_hash(request: str, module: ModuleType, target: Any) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from medassay.cases import Case
 from medassay.errors import InputError
+from medassay.files import is_file
 from medassay.language.assessable import why_unseen
 from medassay.language.graph import Entity, Report, read_reports
 from medassay.metrics.base import Metric
@@ -195,7 +196,7 @@ class Grounding(Metric):
         from medassay.slides.views import view_patches
 
         path = Path(self.images, image).expanduser()
-        key = (str(path), *((path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else (0, 0)))
+        key = (str(path), *((path.stat().st_mtime_ns, path.stat().st_size) if is_file(path) else (0, 0)))
         if key not in self._seen:
             with open_image(path, mpp=self.mpp) as slide:
                 views = view_patches(slide, self.model, budget=self.budget, seed=self.seed, windows=self.windows)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterator, Sequence
+from heapq import merge
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from medassay.metrics.ngrams import Block, Ints, Tokens
 
 Pairs = list[tuple[int, int]]
 Words = Sequence[Hashable]
+Masks = tuple[dict[Hashable, int], int]
+"""A line as `masks_of` its words, and how many these are."""
 
 _SPANS = 400
 """Spans kept as evidence of one score: what a page can show, whatever the text's length."""
@@ -74,13 +77,40 @@ def lcs_pairs(reference: Words, masks: dict[Hashable, int], length: int) -> Pair
     return pairs
 
 
-def union_lcs(reference: Words, candidates: Sequence[tuple[dict[Hashable, int], int]]) -> dict[int, tuple[int, int]]:
+class LineIndex:
+    """The lines of a candidate by their words, so that a line of the reference is held against those alone that share
+    a word with it; of equal lines, the first."""
+
+    def __init__(self, lines: Sequence[Words], masks: Sequence[Masks]) -> None:
+        self.masks = masks
+        self.where: dict[Hashable, list[int]] = {}
+        distinct: set[tuple[Hashable, ...]] = set()
+        for number, line in enumerate(lines):
+            if (words := tuple(line)) not in distinct:
+                distinct.add(words)
+                for word in set(line):
+                    self.where.setdefault(word, []).append(number)
+
+    def sharing(self, line: Words) -> Iterator[int]:
+        """The lines that share a word with this one, in order."""
+        last = -1
+        for number in merge(*(self.where[word] for word in set(line) if word in self.where)):
+            if number != last:
+                yield number
+                last = number
+
+
+def union_lcs(reference: Words, candidates: LineIndex) -> dict[int, tuple[int, int]]:
     """Reference positions that stand in the longest common subsequence with any of the candidate's
     lines (Lin 2004, section 3.2), in order, each with (line, position) in the candidate."""
+    possible = sum(word in candidates.where for word in reference)
     found: dict[int, tuple[int, int]] = {}
-    for line, (masks, length) in enumerate(candidates):
+    for line in candidates.sharing(reference):
+        masks, length = candidates.masks[line]
         for i, j in lcs_pairs(reference, masks, length):
             found.setdefault(i, (line, j))
+        if len(found) == possible:
+            break
     return dict(sorted(found.items()))
 
 

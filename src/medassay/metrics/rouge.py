@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import Any, Literal
@@ -24,7 +24,17 @@ import numpy as np
 from medassay.cases import Case
 from medassay.metrics.base import Floats, Metric
 from medassay.metrics.ngrams import Block, Ints, Lexicon, Tokens, blocks, grams, normalized
-from medassay.metrics.overlap import Pairs, lcs_blocks, lcs_lengths, masks_of, ngram_pairs, spans_of, union_lcs
+from medassay.metrics.overlap import (
+    LineIndex,
+    Masks,
+    Pairs,
+    lcs_blocks,
+    lcs_lengths,
+    masks_of,
+    ngram_pairs,
+    spans_of,
+    union_lcs,
+)
 from medassay.metrics.porter import stem as porter_stem
 from medassay.metrics.settings import Normalize
 from medassay.scores import Score
@@ -196,17 +206,22 @@ def _common(block: Block, tokens: Tokens, n: int) -> tuple[Ints, Ints, Ints]:
 def _united(
     reference: Sequence[Sequence[str]],
     candidate: Sequence[Sequence[str]],
-    masks: Sequence[tuple[dict[Hashable, int], int]],
+    masks: Sequence[Masks],
 ) -> Pairs:
     """The hits of ROUGE-Lsum, as (candidate, reference) positions in the whole texts. As in ROUGE-1.5.5,
     a word counts at most as often as it occurs in either text."""
     left = Counter(word for line in reference for word in line)
     left &= Counter(word for line in candidate for word in line)
     starts = [0, *accumulate(len(line) for line in candidate)]
+    index = LineIndex(candidate, masks)
+    united: dict[tuple[str, ...], dict[int, tuple[int, int]]] = {}
     pairs: Pairs = []
     before = 0
     for line in reference:
-        for i, (which, j) in union_lcs(line, masks).items():
+        words = tuple(line)
+        if words not in united:
+            united[words] = union_lcs(line, index)
+        for i, (which, j) in united[words].items():
             if left[line[i]] > 0:
                 left[line[i]] -= 1
                 pairs.append((starts[which] + j, before + i))

@@ -6,6 +6,7 @@ references is measured against each, a row that breaks the metric has failed and
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from medassay.cases import Case
+from medassay.columns import clean
 from medassay.metrics.base import Ensemble, Metric, ScoreSlice, SetMetric, depends_on_set, members_of
 from medassay.scores import Score
 
@@ -60,8 +62,10 @@ def _composed(metric: Ensemble, columns: Sequence[Sequence[Score]], evidence: bo
     if not number:
         return []
     try:
-        return _checked(metric.compose(columns, evidence), number)
-    except (Exception, SystemExit) as error:
+        return _checked(metric.compose(columns, evidence), number, metric)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit, too, is how a metric breaks, and no way to end a run
         if number == 1:
             return [Score.failure(error, _origin(error))]
     return [score for i in range(number) for score in _composed(metric, [[c[i]] for c in columns], evidence)]
@@ -121,25 +125,48 @@ def _isolated(metric: Metric, cases: Sequence[Case], evidence: bool) -> list[Sco
     if not cases:
         return []
     try:
-        return _checked(metric.measure(list(cases), evidence), len(cases))
-    except (Exception, SystemExit) as error:
+        return _checked(metric.measure(list(cases), evidence), len(cases), metric)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit, too, is how a metric breaks, and no way to end a run
         if len(cases) == 1:
             return [Score.failure(error, _origin(error))]
     return [score for case in cases for score in _isolated(metric, [case], evidence)]
 
 
-def _checked(scores: object, number: int) -> list[Score]:
+def _checked(scores: object, number: int, metric: Metric) -> list[Score]:
     """What a metric returned, as scores of so many cases; raises where it is nothing of the kind."""
     if not isinstance(scores, list | tuple):
         raise TypeError(f"returned {type(scores).__name__}, not a list of scores")
     if len(scores) != number:
         raise ValueError(f"returned {len(scores)} scores for {number} case{'s' * (number != 1)}")
+    ours = type(metric).__module__.partition(".")[0] == "medassay"
     return [
-        score
+        (score if ours or not score.evidence else _with_plain_evidence(score))
         if isinstance(score, Score)
         else Score.failure(f"TypeError: returned {type(score).__name__} for a case, not a Score")
         for score in scores
     ]
+
+
+def _with_plain_evidence(score: Score) -> Score:
+    """The score with its evidence as plain JSON: NumPy's numbers and arrays, tuples and sets become numbers and lists.
+
+    A score whose evidence holds anything else has failed.
+    """
+    try:
+        text = json.dumps(score.evidence, default=_plain, ensure_ascii=False)
+        return replace(score, evidence=json.loads(clean(text)))
+    except (TypeError, ValueError, RecursionError) as error:
+        return Score.failure(f"{type(error).__name__}: evidence is not plain JSON ({error})")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=repr)
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
 def _origin(error: BaseException) -> dict[str, str]:

@@ -78,7 +78,7 @@ def _named(folder: Path, commit: str) -> Path:
 
 def _hush() -> None:
     """No progress bars where nobody watches."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         from huggingface_hub.utils.tqdm import disable_progress_bars
 
         disable_progress_bars()

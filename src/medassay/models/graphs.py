@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -112,6 +113,7 @@ class ModelSet:
         try:
             outputs: list[Any] = self.sessions[graph].run(None, dict(feeds))
         except Exception as error:  # ONNX Runtime has a type of its own for each way a graph may not fit
+            check_memory(self.folder / graph, error)
             raise ModelError(
                 f"{self.folder / graph}: not the graph that this version expects ({error}). Restore it: {RESTORE}"
             ) from error
@@ -211,11 +213,27 @@ def threads() -> int:
     return cores()
 
 
+def check_memory(path: Path, error: BaseException) -> None:
+    """Raise what is true where a model could not be opened or run for want of memory: its file is not at fault."""
+    if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
+        raise ModelError(
+            f"{path}: there is not enough memory for the model; use fewer --workers, or raise the limit (ulimit -v)"
+        ) from error
+
+
+_NO_MEMORY = re.compile(
+    r"bad.?alloc|failed to allocate|cannot allocate|not enough memory|out of memory|map segment|PosixThread|pthread",
+    re.I,
+)
+"""What ONNX Runtime, and the system that loads it, say where memory or threads run out."""
+
+
 def open_session(path: Path) -> Any:
     """An ONNX Runtime session on the CPU."""
     try:
         import onnxruntime as ort
     except ImportError as error:
+        check_memory(path, error)
         raise ModelError(f"onnxruntime is not installed or broken ({error}): pip install onnxruntime") from error
     if "CPUExecutionProvider" not in ort.get_available_providers():
         raise ModelError("onnxruntime has no CPU provider here: pip install --force-reinstall onnxruntime")
@@ -230,4 +248,5 @@ def open_session(path: Path) -> Any:
     try:
         return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime raises a type of its own for each kind of broken file
+        check_memory(path, error)
         raise ModelError(f"{path}: not a graph that ONNX Runtime can open ({error})") from error

@@ -39,20 +39,25 @@ class Axis:
         return round(self.left + min(max(share, 0.0), 1.0) * (self.right - self.left), 2)
 
 
+_DRAWN = 1e300
+"""The largest value that an axis is made for: the ends of a longer one would be no numbers."""
+
+
 def limits(bounds: tuple[float | None, float | None], values: Iterable[float]) -> tuple[float, float]:
     """The ends of a metric's axis: its bounds, and round numbers about the values where it has none.
 
     >>> limits((0.0, 1.0), [0.4]), limits((None, 0.0), [-3.7, -1.2])
     ((0.0, 1.0), (-4.0, 0.0))
     """
-    finite = [value for value in values if math.isfinite(value)]
+    finite = [value for value in values if abs(value) <= _DRAWN]
     low, high = bounds
     if low is not None and high is not None:
         return low, high
     least = low if low is not None else min(finite, default=0.0)
     most = high if high is not None else max(finite, default=1.0)
     if most <= least:
-        least, most = least - 0.5, most + 0.5
+        room = max(0.5, 1e-9 * abs(least))
+        least, most = least - room, least + room
     step = 10.0 ** math.floor(math.log10(most - least))
     return (
         low if low is not None else round(math.floor(least / step) * step, 12),
@@ -68,7 +73,7 @@ def window(ends: tuple[float, float], values: Iterable[float]) -> tuple[float, f
     >>> window((0.0, 1.0), [0.61, 0.72]), window((0.0, 100.0), [0.2, 41.0]), window((0.0, 1.0), [0.1, 0.9])
     ((0.6, 0.8), (0.0, 50.0), (0.0, 1.0))
     """
-    finite = [value for value in values if math.isfinite(value)]
+    finite = [value for value in values if abs(value) <= _DRAWN]
     low, high = ends
     for share in (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5) if finite else ():
         width = (high - low) * share

@@ -1,21 +1,23 @@
-"""The application: what is asked, what is answered, and how it is served. OpenAPI at /openapi.json, pages at /docs."""
+"""The application: what is asked, what is answered, and how it is served. OpenAPI at /openapi.json, a page at /docs."""
 
 from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from medassay import __version__
 from medassay.engine.worker import RARELY
 from medassay.serving.batching import Batcher
+from medassay.serving.docs_page import HEADERS, docs_page
+from medassay.serving.hosts import is_ours
 from medassay.serving.limits import CONNECTIONS, Limits
 from medassay.serving.scorer import Scorer
 from medassay.serving.scoring import Receive, Scope, ScoreRequest, Scoring, Send
@@ -57,18 +59,33 @@ class App(FastAPI):
     """The application, with a short way to the scores: past the layers that serve the other pages."""
 
     scoring: Scoring
+    hosts: frozenset[str] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
+        if scope["type"] == "http" and not self._is_asked_by_its_name(scope):
+            message = "this server does not answer to that host name; start it with --allow-host NAME"
+            await JSONResponse({"message": message}, 421)(scope, receive, send)
+            return
         if scope["type"] == "http" and scope["path"] == "/score" and scope["method"] == "POST":
             answer = await self.scoring.answer(scope, receive)
             await answer(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
 
+    def _is_asked_by_its_name(self, scope: Scope) -> bool:
+        return self.hosts is None or is_ours(dict(scope["headers"]).get(b"host", b""), self.hosts)
 
-def create_app(scorer: Scorer, limits: Limits | None = None, *, key: str | None = None) -> FastAPI:
-    """The application around a scorer, which it closes when it is stopped. key: what clients must show."""
+
+def create_app(
+    scorer: Scorer, limits: Limits | None = None, *, key: str | None = None, hosts: Iterable[str] | None = None
+) -> FastAPI:
+    """The application around a scorer, which it closes when it is stopped.
+
+    Args:
+        key: what clients must show.
+        hosts: names under which it may be asked, beside plain addresses (`hosts.own_names`); None: any.
+    """
     limits = limits or Limits()
     scoring = Scoring(scorer, limits, key)
 
@@ -81,8 +98,11 @@ def create_app(scorer: Scorer, limits: Limits | None = None, *, key: str | None 
         await batcher.close()
         scorer.close()
 
-    app = App(title="medassay scores", version=__version__, description=ABOUT, lifespan=life)
+    app = App(
+        title="medassay scores", version=__version__, description=ABOUT, lifespan=life, docs_url=None, redoc_url=None
+    )
     app.scoring = scoring
+    app.hosts = None if hosts is None else frozenset(hosts)
     _routes(app, scorer, scoring)
     _errors(app)
     return app
@@ -108,21 +128,28 @@ def _routes(app: FastAPI, scorer: Scorer, scoring: Scoring) -> None:
         """Score a batch of texts with every metric of this server."""
         return await scoring.answer(request.scope, request.receive)
 
+    described = [
+        Described(
+            name=metric.name,
+            summary=metric.summary,
+            needs=sorted(metric.needs),
+            parts=list(metric.parts),
+            higher_is_better=metric.higher_is_better,
+            bounds=metric.bounds,
+            signature=str(metric.signature),
+        )
+        for metric in scorer.metrics
+    ]
+
     @app.get("/metrics")
     async def metrics() -> list[Described]:
         """The metrics that this server computes."""
-        return [
-            Described(
-                name=metric.name,
-                summary=metric.summary,
-                needs=sorted(metric.needs),
-                parts=list(metric.parts),
-                higher_is_better=metric.higher_is_better,
-                bounds=metric.bounds,
-                signature=str(metric.signature),
-            )
-            for metric in scorer.metrics
-        ]
+        return described
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        known = [metric.model_dump() for metric in described]
+        return HTMLResponse(docs_page(app.openapi(), known, key=scoring.key is not None), headers=HEADERS)
 
     @app.get("/health")
     async def health() -> JSONResponse:

@@ -11,16 +11,15 @@ from types import TracebackType
 from typing import Literal
 
 from medassay.cases import Case, Row, make_cases
-from medassay.engine.local import InProcess, Machine, columns_of
+from medassay.engine.local import InProcess, Machine, columns_of, process_count
 from medassay.engine.placement import batch_size
 from medassay.engine.slices import Slices, Unit
+from medassay.engine.worker import WARM
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric, depends_on_set
 from medassay.metrics.registry import DEFAULT, load_metrics
 from medassay.metrics.scoring import leaves
 from medassay.result import Result
-
-_WARM = Case("warm", "Adenocarcinoma, grade 2.", ("Adenocarcinoma, moderately differentiated.",), source="Biopsy.")
 
 
 class Scorer:
@@ -30,6 +29,8 @@ class Scorer:
     (z-scores over the set, idf) have no meaning for a batch and are refused.
     workers: processes that measure; 0: this one does, one batch at a time. With workers, a case that kills the
     process it is measured in has failed and the others have their scores.
+    case_timeout: seconds that a metric may take for one case; a case that takes longer has failed. Cases are then
+    measured by at least one process of their own.
 
     >>> with Scorer("rouge1") as scorer:
     ...     result = scorer.score_batch(["No tumor seen."], ["No tumour is seen."])
@@ -45,6 +46,7 @@ class Scorer:
         references: Literal["best", "mean"] = "best",
         workers: int = 0,
         evidence: bool = False,
+        case_timeout: float | None = None,
     ) -> None:
         self.metrics = tuple(load_metrics(metrics, models=models, references=references))
         for metric in self.metrics:
@@ -54,8 +56,10 @@ class Scorer:
                     "for z-scores give a stored distribution: z(…,reference=FILE)"
                 )
         self.evidence = evidence
-        self.workers = workers
-        self.pool: InProcess | Machine = Machine(leaves(self.metrics), workers) if workers else InProcess()
+        self.workers = process_count(workers, case_timeout)
+        self.pool: InProcess | Machine = InProcess()
+        if self.workers:
+            self.pool = Machine(leaves(self.metrics), self.workers, case_timeout)
         self.closed = False
 
     def score_batch(
@@ -99,7 +103,7 @@ class Scorer:
         """Start the workers and open the models now, not with the first batch."""
         if isinstance(self.pool, Machine):
             self.pool.cores.warm()
-        units = [Unit(leaf, [_WARM], self.evidence) for leaf in leaves(self.metrics)]
+        units = [Unit(leaf, [WARM], self.evidence) for leaf in leaves(self.metrics)]
         waiting = [self.pool.submit(units, texts=False) for _ in range(max(1, self.workers))]
         for future in (future for futures in waiting for future in futures):
             future.result()

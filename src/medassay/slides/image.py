@@ -16,7 +16,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from medassay.errors import InputError, MissingExtra
+from medassay.errors import InputError, MissingExtra, shortened
+from medassay.files import exists
 from medassay.models.image import Pixels as Pixels
 from medassay.models.image import resize as resize
 
@@ -163,8 +164,8 @@ def open_image(path: str | Path, *, mpp: float | None = None, max_pixels: int | 
     except ModuleNotFoundError as error:
         raise MissingExtra("Reading images and slides", "slides") from error
     path = Path(path)
-    if not path.exists():
-        raise InputError(f"{path}: no such file")
+    if not exists(path):
+        raise InputError(f"{shortened(str(path))}: no such file")
     if path.is_dir():
         raise InputError(f"{path}: a folder; name the slide file in it (for DICOM, any one .dcm of the series)")
     if path.stat().st_size == 0:

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from medassay.cases import Case
-from medassay.errors import InputError, MissingExtra
-from medassay.files import OutputFile
+from medassay.errors import InputError, MissingExtra, shortened
+from medassay.files import OutputFile, is_file
 from medassay.slides.histology import why_not_histology
 from medassay.slides.image import Pixels, Slide, open_image
 from medassay.slides.patches import patches
@@ -95,7 +95,7 @@ def perturb_overview(
     try:
         source = locate(case, images)
         with open_image(source, mpp=mpp) as slide:
-            target = folder / f"{source.stem}-stain{seed}-{_mark(source, (seed, degrees, gain, side))}.png"
+            target = folder / f"{_stem(source)}-stain{seed}-{_mark(source, (seed, degrees, gain, side))}.png"
             if not target.exists():
                 change = draw_perturbation(find_stains(slide, seed), _draw(source, seed), degrees=degrees, gain=gain)
                 _check(slide, change)
@@ -114,9 +114,9 @@ def locate(case: Case, images: Path | None = None) -> Path:
     path = Path(case.image.strip())
     if not path.is_absolute() and images is not None:
         path = images / path
-    if not path.is_file():
+    if not is_file(path):
         hint = "" if images is not None or path.is_absolute() else "; name the folder it lies in with --images"
-        raise InputError(f"row {case.row}, column 'image': no such file {path}{hint}")
+        raise InputError(f"row {case.row}, column 'image': no such file {shortened(str(path))}{hint}")
     return path
 
 
@@ -138,7 +138,7 @@ def _copy(
 ) -> tuple[Path, str | None]:
     seed, degrees, gain = settings
     with open_image(source, mpp=mpp) as slide:
-        target = folder / f"{source.stem}-stain{seed}-{_mark(source, settings)}{'.tiff' if slide.whole else '.png'}"
+        target = folder / f"{_stem(source)}-stain{seed}-{_mark(source, settings)}{'.tiff' if slide.whole else '.png'}"
         doubt = why_not_histology(slide)
         warning = f"{source}: may not be histology: {doubt}" if doubt else None
         if not target.exists():
@@ -149,6 +149,11 @@ def _copy(
             else:
                 _save(change.apply(slide.read(0, 0, *slide.dimensions)), target)
     return target, warning
+
+
+def _stem(source: Path) -> str:
+    """An image's name without its ending, cut so that a copy's longer name is still one."""
+    return source.stem.encode("utf-8", "surrogateescape")[:150].decode("utf-8", "ignore")
 
 
 def _draw(source: Path, seed: int) -> int:

@@ -109,7 +109,7 @@ def _batches(views: Iterator[Patch]) -> Iterator[list[Patch]]:
 
 def _bar(total: int, name: str) -> Any:
     """A context that gives a function to call once per patch; a bar on a terminal, silence in a pipe."""
-    if total < SHOWN_FROM or not sys.stderr.isatty():
+    if total < SHOWN_FROM or sys.stderr is None or not sys.stderr.isatty():
         return nullcontext(lambda: None)
     return _Bar(total, name)
 

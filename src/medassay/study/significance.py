@@ -120,7 +120,7 @@ def compare(
     if resamples < 1:
         raise MedassayError(f"resamples must be 1 or more, not {resamples}")
     paired = pair_items(scores, by, item, cluster, seed)
-    chosen = tuple(metrics) if metrics else tuple(m for m in scores.metrics if m not in (by, item, cluster))
+    chosen = tuple(metrics) if metrics else scores.scored_columns((by, item, cluster))
     if not chosen:
         raise MedassayError(f"{scores.name}: no numeric column to compare; name the columns that are metrics")
     directions, assumed = _directions(scores, chosen, lower)

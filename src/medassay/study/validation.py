@@ -205,7 +205,7 @@ class _Study:
         self.humans = humans
         for human in humans:
             scores.numbers(human)
-        self.metrics = tuple(metrics) if metrics else tuple(m for m in scores.metrics if m not in {*humans, by, item})
+        self.metrics = tuple(metrics) if metrics else scores.scored_columns({*humans, by, item})
         if not self.metrics:
             raise MedassayError(f"{scores.name}: no metric to validate; name the columns that are metrics")
         for name in (*lower, *higher):
