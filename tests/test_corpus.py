@@ -94,3 +94,17 @@ def test_benchmark_texts_are_not_trained_on() -> None:
     assert not trained & bench
     material = (Path(__file__).parents[1] / "src/medassay/training/reader/material.py").read_text(encoding="utf-8")
     assert 'folder.name == "bench"' in material
+
+
+def test_synoptic_marks_are_spans_of_known_elements() -> None:
+    from medassay.language.synoptic import ELEMENTS, ORGANS
+
+    reports, written = rows(CORPUS / "synoptic" / "reports.jsonl"), rows(CORPUS / "synoptic" / "written.jsonl")
+    for row in [*reports, *written]:
+        assert row["organ"] in ORGANS and row["half"] in ("development", "held_out", "later")
+        assert set(row["conflicts"]) <= set(ELEMENTS)
+        assert set(row["conflicts"].values()) <= {"contradicted", "inconsistent"}
+    for row in reports:
+        assert set(row["elements"]) <= set(ELEMENTS) and "text" not in row
+        assert all(0 <= start < end for spans in row["elements"].values() for start, end in spans)
+    assert len({row["id"] for row in reports}) == len(reports) == 68

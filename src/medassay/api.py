@@ -18,6 +18,7 @@ from medassay.engine.base import CaseFiles, Engine, Source
 from medassay.engine.domain import DomainWatch
 from medassay.engine.job import Check, Job, Progress
 from medassay.engine.local import Local, score_cases
+from medassay.engine.observable import ObservableCases, observable_case, signed_observable
 from medassay.engine.run_paths import RunPaths, copied
 from medassay.engine.scores_file import ScoresFile
 from medassay.engine.sinks import DistributionFile, EvidenceFile, RouteCount, Sink
@@ -59,6 +60,7 @@ def score(
     evidence: bool | None = None,
     workers: int = 0,
     case_timeout: float | None = None,
+    observable_only: bool = False,
 ) -> Result:
     """Score texts (or ready-made cases) with the named metrics.
 
@@ -71,11 +73,15 @@ def score(
             then measured by at least one process of their own.
         evidence: keep what each number rests on, for the report page; by default where the page would carry
             every case (up to 2,000).
+        observable_only: leave template text and what a slide cannot show out of candidates and references first.
     """
     cases = _ready(candidates)
     if cases is None:
         cases = make_cases(cast("Sequence[str]", candidates), references, sources=sources, ids=ids, systems=systems)
-    loaded = load_metrics(default_metrics(cases) if metrics is None else metrics, models=models)
+    asked = default_metrics(cases) if metrics is None else metrics
+    loaded = load_metrics(asked, models=models, observable_only=observable_only or None)
+    if observable_only:
+        cases, loaded = [observable_case(case) for case in cases], signed_observable(loaded)
     return _result(cases, loaded, evidence, workers, case_timeout)
 
 
@@ -208,7 +214,8 @@ class FileRun:
     """A file of cases through metrics into files, as `medassay score` and `medassay trust` do it.
 
     cases: a case file, a folder of them, or `-`. out, report, evidence, distribution: files to write. by, cluster:
-    columns that the summary is grouped and resampled by. store: a lasting store; without one, `keep` puts one beside
+    columns that the summary is grouped and resampled by. observable_only: template text and what a slide cannot show
+    are left out of candidates and references. store: a lasting store; without one, `keep` puts one beside
     the output until the run is complete, so that an interrupted run continues. settings: further ones for the page.
     inputs: further files that are read, by what messages call them; no output may be one of them.
     open_source, checks, sinks: what a run of another kind has in place of the case file, and beside the usual ones.
@@ -229,6 +236,7 @@ class FileRun:
     resamples: int = 1000
     seed: int = 1
     strict: bool = False
+    observable_only: bool = False
     store: Path | None = None
     keep: bool = True
     batch: int | None = None
@@ -247,6 +255,10 @@ class FileRun:
         """Do it. Raises InputError before anything is scored where a path or a column cannot be meant."""
         if self.store is not None and self.engine.name == "ray":
             raise InputError(f"--store {self.store}: keeps results of the local engine; leave it out with --engine ray")
+        if self.observable_only and self.engine.name == "ray":
+            raise InputError("--observable-only works with the local engine; leave out --engine ray")
+        if self.observable_only:
+            self.metrics = signed_observable(self.metrics)
         self.paths.check(self.inputs)
         self._check_columns()
         with hold(self.paths.outputs):
@@ -307,7 +319,8 @@ class FileRun:
             yield DistributionFile(self.distribution, self.metrics)
 
     def _case_files(self, path: str, kind: str | None, store: Store | None, stack: ExitStack) -> Source:
-        return CaseFiles(path, self.columns, kind, self.strict)
+        source = CaseFiles(path, self.columns, kind, self.strict)
+        return ObservableCases(source) if self.observable_only else source
 
     @property
     def _over_set(self) -> bool:

@@ -48,6 +48,7 @@ Map = Annotated[str, typer.Option("--map", help="Other column names: candidate=g
 Format = Annotated[str | None, typer.Option(help="csv, tsv, jsonl or parquet, where the name does not say.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 Strict = Annotated[bool, typer.Option(help="Stop at the first row with a problem.")]
+ObservableOnly = Annotated[bool, typer.Option(help="Leave out template text and what a slide cannot show.")]
 Scores = Annotated[Path | None, typer.Option(help="Scores file: .csv, .tsv, .jsonl or .parquet.")]
 Report = Annotated[Path | None, typer.Option(help="Report page to write (.html).")]
 Table = Annotated[Path | None, typer.Option(help="The table as .csv or .jsonl.")]

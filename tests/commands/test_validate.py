@@ -55,3 +55,63 @@ def test_validate_says_what_is_wrong(arguments: list[str], said: str, medassay: 
     ran = medassay("validate", NOTES, *arguments)
     assert ran.code == 2
     assert said in ran.err
+
+
+def test_several_files_and_their_average(tmp_path: Path, medassay: Callable) -> None:
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    rows = [(i, i % 7, (3 * i) % 5) for i in range(20)]
+    first.write_text("id,metric,f1,other\n" + "".join(f"{i},{a},{a + b},{b}\n" for i, a, b in rows))
+    second.write_text("id,metric,f1\n" + "".join(f"{i},{b},{a + b}\n" for i, a, b in rows))
+    out, page = tmp_path / "figures.csv", tmp_path / "page.html"
+    options = ("--human", "f1,other", "--metrics", "metric", "--scale", "f1=0:10,other=0:5", "--resamples", 20)
+    ran = medassay("validate", first, second, *options, "--out", out, "--report", page)
+    assert ran.code == 0, ran.err
+    assert "Average over 2 data sets" in ran.out
+    assert f"{second}: no column other" in ran.err
+    with out.open(encoding="utf-8", newline="") as stream:
+        figures = list(csv.DictReader(stream))
+    assert [(Path(row["data"]).name, row["human"]) for row in figures] == [
+        ("first.csv", "f1"),
+        ("first.csv", "other"),
+        ("second.csv", "f1"),
+    ]
+    assert all(0 <= float(row["pearson.p_analytic"]) <= 1 for row in figures)
+    html = page.read_text(encoding="utf-8")
+    assert "Average over data sets" in html and "second.csv: Agreement" in html
+    twice = medassay("validate", first, first, *options)
+    assert twice.code == 2 and "named twice" in twice.err
+    nothing = medassay("validate", first, second, "--human", "absent")
+    assert nothing.code == 2 and "none of the human columns" in nothing.err
+
+
+@pytest.mark.parametrize(
+    ("scale", "said"), [("=0:5", "is not column=low:high"), ("humn=0:5", "scale of 'humn': not a human column")]
+)
+def test_scales_by_column(scale: str, said: str, medassay: Callable) -> None:
+    ran = medassay("validate", NOTES, "--human", "human_score", "--metrics", "rouge1", "--scale", scale)
+    assert ran.code == 2 and said in ran.err
+
+
+def test_preferences(tmp_path: Path, medassay: Callable) -> None:
+    scores, judged, out = tmp_path / "scores.csv", tmp_path / "judged.csv", tmp_path / "figures.csv"
+    lines = ["id,system,good,bad"]
+    rows = ["id,system_a,system_b,preference"]
+    for i in range(12):
+        lines += [f"{i},x,{2 + i % 3},{i % 2}", f"{i},y,{1 + i % 3},{(i + 1) % 2}"]
+        rows.append(f"{i},{'x,y,a' if i % 2 else 'y,x,x'}" if i else "0,x,y,tie")
+    scores.write_text("\n".join(lines) + "\n")
+    judged.write_text("\n".join(rows) + "\n")
+    ran = medassay(
+        "validate", scores, "--preferences", judged, "--metrics", "good,bad", "--resamples", 50, "--out", out
+    )
+    assert ran.code == 0, ran.err
+    assert "12 judged pairs" in ran.out
+    with out.open(encoding="utf-8", newline="") as stream:
+        figures = {row["metric"]: row for row in csv.DictReader(stream)}
+    assert float(figures["good"]["pairs.accuracy"]) == pytest.approx(11 / 12)
+    assert float(figures["good"]["systems.accuracy"]) == 1.0
+    neither = medassay("validate", scores)
+    assert neither.code == 2 and "--human COLUMNS, or --preferences FILE" in neither.err
+    judged.write_text("id,system_a,system_b,preference\n1,x,y,maybe\n")
+    wrong = medassay("validate", scores, "--preferences", judged)
+    assert wrong.code == 2 and "row 2, column 'preference': 'maybe'" in wrong.err

@@ -421,3 +421,28 @@ def test_contrast_labels_and_widths(drivers, serve, scheme):
             assert wide <= width, f"{address} at {width} px is {wide} px wide"
         page.size(1366, 900)
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_a_fact_can_be_typed_in_place_of_being_highlighted(serve, drivers):
+    served = serve(protocol="fact-categories")
+    page = Page(drivers[0], served.link("anna"))
+    page.driver.get(f"{served.url}/tasks/{served.context.store.tasks('anna')[0].id}")
+    page.ready()
+    form = "#panel-1 .typed-fact"
+    for fact in ("patient – takes – lisinopril", HOSTILE[:60]):
+        page.type(f"{form} input", fact)
+        page.click(f"{form} button")
+    page.saved()
+    assert page.value("#q-1-correct") == "2"
+    assert "patient – takes – lisinopril" in page.text("#chips-1")
+    assert page.value(f"{form} input") == "" and not page.js("return window.hacked")
+    page.type(".pane.reference .typed-fact input", "man – is – 61")
+    page.click(".pane.reference .typed-fact button")
+    page.saved()
+    assert page.value("#q-case-R") == "1"
+    page.driver.refresh()
+    page.ready()
+    assert page.value("#q-1-correct") == "2" and "man – is – 61" in page.text("#chips-reference")
+    page.click("#chips-1 li button")
+    page.saved()
+    assert page.value("#q-1-correct") == "1"

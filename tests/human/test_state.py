@@ -156,3 +156,39 @@ def test_the_same_stretch_is_not_highlighted_twice():
     state = step(FACTS, SHAPE, empty(), mark("a"))
     with pytest.raises(Refused, match="highlighted already"):
         step(FACTS, SHAPE, state, mark("b"))
+
+
+CATEGORIES = load_protocol("fact-categories")
+
+
+def typed(name: str, text: str, kind: str = "correct", slot: str = "1") -> Event:
+    return Event("e" + name, "mark", {"mark": name, "slot": slot, "type": kind, "start": 0, "end": 0, "text": text})
+
+
+def test_a_typed_fact_counts_as_a_highlight_does():
+    events = [
+        typed("a", "patient – takes – aspirin"),
+        typed("b", " patient – has – asthma "),
+        mark("c", kind="correct"),
+    ]
+    events.append(Event("f", "flag", {"mark": "a", "flag": "critical", "on": True}))
+    state = fold(CATEGORIES, SHAPE, events)
+    assert answers(CATEGORIES, state, "1")["correct"] == 3
+    assert answers(CATEGORIES, state, "1")["correct_critical"] == 1
+    assert [m.get("text") for m in state["marks"]] == ["patient – takes – aspirin", "patient – has – asthma", None]
+    assert (
+        answers(CATEGORIES, fold(CATEGORIES, SHAPE, [*events, Event("u", "unmark", {"mark": "a"})]), "1")["correct"]
+        == 2
+    )
+
+
+def test_typed_facts_that_are_refused():
+    state = step(CATEGORIES, SHAPE, empty(), typed("a", "he – smokes"))
+    with pytest.raises(Refused, match="there already"):
+        step(CATEGORIES, SHAPE, state, typed("b", "he – smokes"))
+    with pytest.raises(Refused, match="highlighted, not typed"):
+        step(FACTS, SHAPE, empty(), typed("a", "he – smokes", kind="fact"))
+    with pytest.raises(Refused, match="outside the text"):
+        step(CATEGORIES, SHAPE, empty(), typed("a", "  "))
+    long = step(CATEGORIES, SHAPE, empty(), typed("a", "x" * 999))
+    assert len(long["marks"][0]["text"]) == 300

@@ -13,6 +13,7 @@ from medassay.cases import read_cases
 from medassay.errors import InputError
 from medassay.files import csv_text, write_rows
 from medassay.human.export import per_annotator, per_text
+from medassay.human.highlights import span_agreement
 from medassay.human.plan import Item, Unit
 from medassay.human.protocols import load_protocol
 from medassay.human.protocols.base import Words
@@ -21,7 +22,8 @@ from medassay.human.ratings import Rating, Ratings, from_store, with_derived
 from medassay.human.report import agreement_html, human_result, write_page
 from medassay.human.show import agreement_records
 from medassay.human.store import NewEvent, Store
-from medassay.human.tables import agreement, system_table
+from medassay.human.tables import agreement, choice_shares, system_table
+from medassay.study import krippendorff_alpha
 
 FACTS = load_protocol("fact-counting")
 UNITS = [
@@ -167,3 +169,78 @@ def test_the_page_and_the_records(ratings, tmp_path):
     )
     json.dumps(agreement_records(rows), allow_nan=False)
     assert next(csv.DictReader(io.StringIO(csv_text(agreement_records(rows)))))["column"] == "R"
+
+
+def test_the_papers_own_column_names_are_read(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "id,annotator,crit-ommissions,hallucinations,correct-facts,incorrect-facts\n1,a,2,1,5,0\n", encoding="utf-8"
+    )
+    (row,) = read_table(path, load_protocol("fact-categories")).rows
+    assert [row.values[name] for name in ("omitted_critical", "hallucinated", "correct", "incorrect")] == [2, 1, 5, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,annotator,G,omisions\n1,a,1,2\n", "column 'omisions' is none of fact-counting"),
+        ("id,annotator,G,Cc\n1,a,1,2\n", "column 'Cc' .*rename it"),
+        ("id,annotator,G,g facts\n1,a,1,2\n", "columns 'G' and 'g facts' both mean G"),
+        ("id,system,annotator,R\n1,x,a,4\n1,y,a,5\n", "row 3, column 'R': 5, but 4 in row 2 for the same case '1'"),
+    ],
+)
+def test_nothing_vanishes_from_a_table(tmp_path, text, message):
+    path = tmp_path / "t.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        read_table(path, FACTS)
+
+
+def test_alpha_of_a_count_per_case_is_named_for_cases_and_for_texts(ratings):
+    rows = {row.column: row for row in agreement(ratings, resamples=20)}
+    assert (rows["R"].unit, rows["R"].alpha.n, rows["R"].per_text.n) == ("case", 2, 4)
+    assert rows["R"].per_text.value == pytest.approx(krippendorff_alpha([[4, 4, 5, 5], [8, 8, 10, 10]]))
+    assert (rows["G"].unit, rows["G"].per_text) == ("text", None)
+    records = [(record["column"], record["unit"]) for record in agreement_records(list(rows.values()))]
+    assert records[:3] == [("R", "case"), ("R", "text"), ("G", "text")]
+
+
+def test_shares_of_answers_and_unanimity():
+    """Three people, four texts: nine of twelve answers are *coherent*, two texts are so for all three."""
+    given = {"1": (1, 1, 1), "2": (1, 1, 1), "3": (1, 1, 0.5), "4": (1, 0.5, 0)}
+    rows = [
+        rate(case, "s", who, R=1, G=1, RG=1, C=1, coherence=value)
+        for case, values in given.items()
+        for who, value in zip("abc", values)
+    ]
+    shares = {row.value: row for row in choice_shares(Ratings(FACTS, rows))}
+    assert shares[1.0].share == pytest.approx(9 / 12) and shares[1.0].unanimous == 0.5
+    assert shares[0.5].share == pytest.approx(2 / 12) and shares[0.5].unanimous == 0.0
+    assert shares[0.0].texts == 4
+    alone = choice_shares(Ratings(FACTS, rows[:1]))
+    assert alone[0].unanimous is None and alone[0].share == 1.0
+
+
+def test_highlights_of_two_people_are_compared_by_overlap(make_study):
+    store = Store(make_study([("c1", "s", "one two three four", "ref", "src")]))
+    numbers = iter(range(1000))
+    marks = {"anna": [(0, 3), (8, 13)], "ben": [(0, 7)]}
+    for who, spans in marks.items():
+        for task in store.tasks(who):
+            slots = [str(i) for i in range(1, len(task.candidates) + 1)]
+            for slot in slots:
+                for start, end in spans if not task.training else []:
+                    payload = {"slot": slot, "mark": f"m{next(numbers)}", "type": "fact", "start": start, "end": end}
+                    store.append(task.id, who, NewEvent(f"e{next(numbers)}", "mark", payload))
+                answered = {"RG": 1, "C": 1, "coherence": 1} | ({"G": 1} if task.training else {})
+                for question, value in answered.items():
+                    payload = {"slot": slot, "question": question, "value": value}
+                    store.append(task.id, who, NewEvent(f"e{next(numbers)}", "set", payload))
+            payload = {"slot": "case", "question": "R", "value": 2}
+            store.append(task.id, who, NewEvent(f"e{next(numbers)}", "set", payload))
+            store.append(task.id, who, NewEvent(f"e{next(numbers)}", "done", {}))
+    (row,) = span_agreement(store)
+    # Anna's first overlaps Ben's, her second does not: precision 1/2, recall 1/1.
+    assert (row.kind, row.highlights, row.texts) == ("fact", 3, 1)
+    assert row.relaxed == pytest.approx(2 / 3) and row.exact == 0.0
+    store.close()

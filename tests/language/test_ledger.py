@@ -137,6 +137,7 @@ def test_passages_are_whole_sentences_with_room_beside_the_other_text() -> None:
     assert max(lengths) <= 240 and sum(lengths) >= len(candidate) * 8 - len(lengths)
     assert nothing == ()
 
+
 @pytest.mark.parametrize(("start", "end"), [(2, 11), (0, 10), (0, 13)])
 def test_the_deciding_characters_are_whole_words(start: int, end: int) -> None:
     class Pieces(WordChecker):

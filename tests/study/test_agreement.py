@@ -19,6 +19,7 @@ from medassay.study.agreement import (
     krippendorff_alpha,
     mean_over_pairs,
     rater_correlation,
+    span_f1,
 )
 
 NAN = float("nan")
@@ -198,3 +199,15 @@ def test_granularity_hides_in_counts_and_vanishes_in_ratios():
 def test_mean_over_pairs_skips_pairs_that_share_nothing():
     table = [[1, 2, 3, NAN], [1, 2, 4, NAN], [NAN, NAN, NAN, 1]]
     assert mean_over_pairs(table, count_f1) == pytest.approx(2 / 3)
+
+
+def test_span_f1_by_hand() -> None:
+    """Of the first rater's four highlights three overlap, of the second's two both do: 2 · 3/4 · 1 / (3/4 + 1)."""
+    first, second = [[(0, 5), (10, 15), (30, 31)], [(3, 4)]], [[(4, 12)], [(0, 9)]]
+    assert span_f1(first, second) == pytest.approx(6 / 7)
+    assert span_f1([[(0, 5)], [(20, 25)]], [[(5, 9)], [(24, 30)]]) == pytest.approx(0.5)
+    assert span_f1(first, second, exact=True) == 0.0
+    assert np.isnan(span_f1([[]], [[]]))
+    assert span_f1([[(0, 5)]], [[]]) == 0.0
+    with pytest.raises(InputError, match="align them"):
+        span_f1([[]], [])

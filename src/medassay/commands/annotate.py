@@ -197,7 +197,7 @@ def agreement_command(
     ratings, units = _ratings(study, protocol)
     if not ratings.rows:
         raise InputError(f"{study}: no task is finished yet")
-    from medassay.human.tables import agreement, system_table
+    from medassay.human.tables import agreement, choice_shares, system_table
 
     rows = agreement(ratings, resamples=resamples, seed=seed)
     systems = system_table(ratings)
@@ -205,6 +205,11 @@ def agreement_command(
     if not terminal.is_terminal:  # a pipe has no width, but rich assumes one and would fold the columns
         terminal = Console(width=140)
     show.print_agreement(terminal, ratings, rows)
+    show.print_choices(terminal, choice_shares(ratings))
+    if units:
+        from medassay.human.highlights import span_agreement
+
+        show.print_spans(terminal, span_agreement(_store(study)[1]))
     show.print_systems(terminal, ratings, systems)
     if out is not None:
         from medassay.files import write_rows

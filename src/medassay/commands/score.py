@@ -24,6 +24,7 @@ def score(
     resamples: console.Resamples = 1000,
     seed: console.Seed = 1,
     strict: console.Strict = False,
+    observable_only: console.ObservableOnly = False,
     store: console.Store = None,
     no_store: console.NoStore = False,
     save_distribution: Annotated[
@@ -46,7 +47,12 @@ def score(
     from medassay.report import print_summary
 
     columns = console.parse_mapping(map_)
-    loaded = load_metrics(metrics or metrics_for(cases, columns, format), models=models, references=references)
+    loaded = load_metrics(
+        metrics or metrics_for(cases, columns, format),
+        models=models,
+        references=references,
+        observable_only=observable_only or None,
+    )
     job = FileRun(
         cases,
         loaded,
@@ -59,6 +65,7 @@ def score(
         resamples=resamples,
         seed=seed,
         strict=strict,
+        observable_only=observable_only,
         store=store,
         keep=not no_store,
         distribution=save_distribution,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from medassay.errors import InputError
+from medassay.errors import InputError, nearest
 from medassay.human.protocols.base import Protocol, Question, Words
 from medassay.human.ratings import Rating, Ratings, with_derived
 from medassay.records import read_records
@@ -19,7 +19,7 @@ ALIASES = {
     "G": ("g", "gfacts", "factsing", "generatedfacts"),
     "RG": ("r&g", "rg", "g&r", "g&rfacts", "r&gfacts", "randg", "common", "factsinboth"),
     "C": ("c", "gaccfacts", "correctfacts", "accuratefacts", "factscorrect"),
-    "omitted_critical": ("omittedcritical", "critomissions", "criticalomissions"),
+    "omitted_critical": ("omittedcritical", "critomissions", "critommissions", "criticalomissions"),
     "hallucinated": ("hallucinated", "hallucinations", "hallucinatedfacts"),
     "correct": ("correct", "correctfacts"),
     "incorrect": ("incorrect", "incorrectfacts"),
@@ -29,6 +29,10 @@ ALIASES = {
 WORDS = {
     "coherence": {"coherent": 1.0, "minorerrors": 0.5, "minor errors": 0.5, "majorerrors": 0.0, "major errors": 0.0}
 }
+
+
+_BESIDE = ("comment", "seconds", "place", "decided", "words_candidate", "words_reference")
+"""Columns that a table of ratings may have beside keys, answers and derived scores."""
 
 
 def _plain(name: str) -> str:
@@ -41,10 +45,12 @@ def _columns(header: list[str], protocol: Protocol, where: str) -> dict[str, str
     wanted = ["id", "system", "annotator", *(q.name for q in protocol.questions)]
     found = {}
     for ours in wanted:
-        names = [_plain(ours), *(_plain(alias) for alias in ALIASES.get(ours, ()))]
-        match = next((by_plain[name] for name in names if name in by_plain), None)
-        if match is not None:
-            found[ours] = match
+        names = dict.fromkeys([_plain(ours), *(_plain(alias) for alias in ALIASES.get(ours, ()))])
+        matches = [by_plain[name] for name in names if name in by_plain]
+        if len(matches) > 1:
+            raise InputError(f"{where}: columns '{matches[0]}' and '{matches[1]}' both mean {ours}; leave one out")
+        if matches:
+            found[ours] = matches[0]
     missing = [name for name in ("id", "annotator") if name not in found]
     if missing or not any(q.name in found for q in protocol.questions):
         asked = ", ".join(q.name for q in protocol.questions)
@@ -52,7 +58,20 @@ def _columns(header: list[str], protocol: Protocol, where: str) -> dict[str, str
             f"{where}: no column '{missing[0] if missing else protocol.questions[0].name}'; a table of raw counts "
             f"needs id, annotator, usually system, and of {protocol.name}: {asked}. Found: {', '.join(header)}"
         )
+    _refuse_unknown(header, found, protocol, where)
     return found
+
+
+def _refuse_unknown(header: list[str], found: Mapping[str, str], protocol: Protocol, where: str) -> None:
+    """A column that nobody reads would vanish from every figure: name it."""
+    known = {*map(_plain, protocol.derived), *map(_plain, _BESIDE)}
+    unknown = [name for name in header if name not in found.values() and _plain(name) not in known]
+    if unknown:
+        asked = [q.name for q in protocol.questions]
+        raise InputError(
+            f"{where}: column '{unknown[0]}' is none of {protocol.name}{nearest(unknown[0], asked)}; rename it to "
+            f"one of {', '.join(asked)}, or leave it out of the table"
+        )
 
 
 def read_table(path: str | Path, protocol: Protocol) -> Ratings:
@@ -60,11 +79,13 @@ def read_table(path: str | Path, protocol: Protocol) -> Ratings:
 
     Columns go by our names or the usual ones of papers (`Evaluator`, `Model`, `R&G` …); an empty cell is
     a missing rating; coherence may be a word. `words_candidate` and `words_reference`, where there, are
-    what key-phrase counts are divided by. Rows of the annotator `adjudicated` are decisions.
+    what key-phrase counts are divided by. A column that is none of these is refused by name, and so are counts of the
+    reference that differ between the rows of one case and annotator. Rows of the annotator `adjudicated` are decisions.
     """
     columns: dict[str, str] = {}
     ratings, decisions = [], {}
     seen: dict[tuple[str, str, str], int] = {}
+    once = _PerCase(protocol)
     for number, record in read_records(path, format="tsv" if Path(path).suffix.lower() in (".tsv", ".tab") else "csv"):
         if isinstance(record, str):
             raise InputError(f"{path}, row {number}: {record}")
@@ -75,6 +96,7 @@ def read_table(path: str | Path, protocol: Protocol) -> Ratings:
         if key in seen:
             raise InputError(f"{path}, row {number}: the same text and annotator stand in row {seen[key]} already")
         seen[key] = number
+        once.check(rating, number, str(path))
         if rating.annotator == "adjudicated":
             decisions[rating.key] = rating.values
         else:
@@ -82,6 +104,27 @@ def read_table(path: str | Path, protocol: Protocol) -> Ratings:
     if not columns:
         raise InputError(f"{path}: no rows; a table of raw counts needs a header and a row per text and annotator")
     return Ratings(protocol, ratings, decisions)
+
+
+class _PerCase:
+    """What is counted once per case (facts of the reference) and must be the same in all rows of an annotator."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self.columns = [question.name for question in protocol.questions if question.per == "case"]
+        self.first: dict[tuple[str, str, str], tuple[float, int]] = {}
+
+    def check(self, rating: Rating, number: int, where: str) -> None:
+        """Raise where a row disagrees with an earlier one of the same case and annotator."""
+        for column in self.columns:
+            value = rating.values.get(column)
+            if value is None:
+                continue
+            before, row = self.first.setdefault((rating.case_id, rating.annotator, column), (value, number))
+            if before != value:
+                raise InputError(
+                    f"{where}, row {number}, column '{column}': {value:g}, but {before:g} in row {row} for the same "
+                    f"case '{rating.case_id}' and annotator '{rating.annotator}'; it is counted once per case"
+                )
 
 
 def _rating(row: Mapping[str, str], columns: Mapping[str, str], protocol: Protocol, where: str) -> Rating:

@@ -82,6 +82,17 @@ class Ratings:
                 table[rater[row.annotator], place[key]] = value
         return table
 
+    def text_table(self, column: str) -> Floats:
+        """Raters × texts for one column, a count per case repeated for each of its texts; NaN where missing."""
+        rater = {name: i for i, name in enumerate(self.annotators)}
+        place = {key: i for i, key in enumerate(self.keys)}
+        table = np.full((len(rater), len(place)), np.nan)
+        for row in self.rows:
+            value = row.values.get(column)
+            if value is not None and row.annotator in rater:
+                table[rater[row.annotator], place[row.key]] = value
+        return table
+
 
 def with_derived(protocol: Protocol, raw: Mapping[str, float | None], words: Words) -> dict[str, float | None]:
     """Raw answers and the scores that follow from them."""

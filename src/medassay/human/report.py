@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from medassay.cases import Case
 from medassay.human.plan import Unit
 from medassay.human.ratings import Key, Ratings, mean
-from medassay.human.show import NOTE, f1, number, span
-from medassay.human.tables import AgreementRow, SystemRow, default_columns
+from medassay.human.show import NOTE, bounds, f1, number, span
+from medassay.human.tables import AgreementRow, SystemRow, choice_shares, default_columns
 from medassay.metrics.base import Metric
 from medassay.result import Result
 from medassay.scores import Score
@@ -90,12 +90,20 @@ def agreement_html(ratings: Ratings, rows: Sequence[AgreementRow], systems: Sequ
             cells = [number(row.alpha.value), span(row), str(row.alpha.n)]
             cells += [number(row.pairs[pair]) for pair in pairs]
             cells += [number(row.kappa), f1(row), number(row.pearson)]
-            body.append((row.column, cells))
+            body.append((f"{row.column}, per case" if row.unit == "case" else row.column, cells))
+            if row.per_text is not None:
+                body.append(("per text", [number(row.per_text.value), bounds(row.per_text), str(row.per_text.n)]))
         parts.append(_table(title, ["", *heads], body))
     listed = [
         (row.system or "all texts", [row.column, *(number(v) for v in row.by_annotator.values()), number(row.average)])
         for row in systems
     ]
+    shares = [
+        (row.column, [f"{row.value:g}", f"{row.share:.1%}", "–" if row.unanimous is None else f"{row.unanimous:.1%}"])
+        for row in choice_shares(ratings)
+    ]
+    if shares:
+        parts.append(_table("Answers with choices", ["", "answer", "share", "all agree"], shares))
     parts.append(_table("Means by system", ["system", "score", *ratings.annotators, "average"], listed))
     return "".join(parts)
 

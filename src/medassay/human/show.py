@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from medassay.human.highlights import SpanRow
 from medassay.human.ratings import Ratings
-from medassay.human.tables import AgreementRow, SystemRow
+from medassay.human.tables import AgreementRow, ChoiceRow, SystemRow
+from medassay.study import Estimate
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,9 +27,14 @@ def number(value: float | None) -> str:
     return "–" if value is None or value != value else f"{value:.2f}"
 
 
+def bounds(estimate: Estimate) -> str:
+    """An interval; a dash where there is none."""
+    return "–" if estimate.low is None else f"{estimate.low:.2f} … {estimate.high:.2f}"
+
+
 def span(row: AgreementRow) -> str:
-    """The interval; a dash where there is none."""
-    return "–" if row.alpha.low is None else f"{row.alpha.low:.2f} … {row.alpha.high:.2f}"
+    """The interval of alpha; a dash where there is none."""
+    return bounds(row.alpha)
 
 
 def f1(row: AgreementRow) -> str:
@@ -47,13 +54,44 @@ def print_agreement(console: Console, ratings: Ratings, rows: Sequence[Agreement
         for head in extra:
             table.add_column(head, justify="right")
         for row in (one for one in rows if one.raw == raw):
-            cells = [row.column, number(row.alpha.value), span(row), str(row.alpha.n)]
+            named = f"{row.column}, per case" if row.unit == "case" else row.column
+            cells = [named, number(row.alpha.value), span(row), str(row.alpha.n)]
             cells += [number(row.pairs[pair]) for pair in pairs]
             cells += [number(row.kappa), number(row.fleiss), f1(row)] if raw else []
             table.add_row(*cells, number(row.pearson))
+            if row.per_text is not None:
+                table.add_row("  per text", number(row.per_text.value), bounds(row.per_text), str(row.per_text.n))
         console.print(table)
         console.print()
     console.print(NOTE, style="dim")
+    console.print()
+
+
+def print_choices(console: Console, rows: Sequence[ChoiceRow]) -> None:
+    """How often each answer was given, and how often by all; nothing where no question has choices."""
+    if not rows:
+        return
+    table = Table(title="Answers with choices", title_justify="left", box=None, pad_edge=False, header_style="dim")
+    for head in ("", "answer", "share", "all agree", "texts"):
+        table.add_column(head, justify="left" if not head else "right")
+    for row in rows:
+        unanimous = "–" if row.unanimous is None else f"{row.unanimous:.1%}"
+        table.add_row(row.column, f"{row.value:g}", f"{row.share:.1%}", unanimous, str(row.texts))
+    console.print(table)
+    console.print()
+
+
+def print_spans(console: Console, rows: Sequence[SpanRow]) -> None:
+    """Agreement on highlights by kind; nothing where there are none."""
+    if not rows:
+        return
+    table = Table(title="Agreement on highlights", title_justify="left", box=None, pad_edge=False, header_style="dim")
+    for head in ("", "F1, any overlap", "F1, exact", "highlights", "texts"):
+        table.add_column(head, justify="left" if not head else "right")
+    for row in rows:
+        table.add_row(row.kind, number(row.relaxed), number(row.exact), str(row.highlights), str(row.texts))
+    console.print(table)
+    console.print("Averages over pairs of annotators, on the texts that both have finished.", style="dim")
     console.print()
 
 
@@ -82,6 +120,7 @@ def agreement_records(rows: Sequence[AgreementRow]) -> list[dict[str, Any]]:
         record: dict[str, Any] = {
             "column": row.column,
             "kind": "raw" if row.raw else "derived",
+            "unit": row.unit,
             "alpha": row.alpha.value,
             "alpha_low": row.alpha.low,
             "alpha_high": row.alpha.high,
@@ -94,4 +133,13 @@ def agreement_records(rows: Sequence[AgreementRow]) -> list[dict[str, Any]]:
         for tolerance, value in enumerate(row.f1 or (None, None, None)):
             record[f"f1_tolerance_{tolerance}"] = value
         records.append({k: None if isinstance(v, float) and v != v else v for k, v in record.items()})
+        if row.per_text is not None:
+            records.append(_per_text_record(records[-1], row.per_text))
     return records
+
+
+def _per_text_record(record: Mapping[str, Any], alpha: Estimate) -> dict[str, Any]:
+    """The line of the same column with alpha over texts; the other figures are those of cases."""
+    known = None if alpha.value != alpha.value else alpha.value
+    own = {"unit": "text", "alpha": known, "alpha_low": alpha.low, "alpha_high": alpha.high, "items": alpha.n}
+    return {**dict.fromkeys(record), "column": record["column"], "kind": record["kind"], **own}

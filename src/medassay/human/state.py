@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from medassay.errors import MedassayError
 from medassay.human.protocols.base import CASE, MAX_COUNT, Protocol, Question
@@ -19,11 +19,14 @@ CONTENT = ("mark", "unmark", "flag", "set", "comment")
 KINDS = (*CONTENT, "done", "reopen", "time", "undo", "redo")
 MAX_MARKS = 500
 MAX_COMMENT = 4000
+MAX_FACT = 300
+"""Characters of a fact that is typed."""
 MAX_ACTIVE_MS = 600_000
 
 
 class Mark(TypedDict):
-    """A highlight: characters `start`…`end` (end exclusive) of the text its kind stands in."""
+    """A highlight: characters `start`…`end` (end exclusive) of the text its kind stands in. A fact that was typed has
+    its `text` and no characters: both ends are 0."""
 
     id: str
     slot: str
@@ -31,6 +34,7 @@ class Mark(TypedDict):
     start: int
     end: int
     flags: list[str]
+    text: NotRequired[str]
 
 
 class State(TypedDict):
@@ -173,27 +177,25 @@ def _mark(protocol: Protocol, shape: Shape, state: State, payload: Mapping[str, 
         raise Refused(f"{protocol.name} has no highlight '{payload['type']}'.")
     if slot not in shape.slots or (slot == CASE) != (kind.per == "case"):
         raise Refused(f"A highlight '{kind.name}' cannot stand in slot '{slot}'.")
+    text = str(payload.get("text", "")).strip()[:MAX_FACT]
     length = shape.reference if kind.side == "reference" else shape.candidates[int(slot) - 1]
-    if not 0 <= payload["start"] < payload["end"] <= length:
+    if text and not kind.typed:
+        raise Refused(f"'{kind.name}' is highlighted, not typed.")
+    if not text and not 0 <= payload["start"] < payload["end"] <= length:
         raise Refused(f"The highlight lies outside the text of {length} characters.")
+    if text and any((m["slot"], m["kind"], m.get("text")) == (slot, kind.name, text) for m in state["marks"]):
+        raise Refused("This fact is there already. Type a number to count it twice.")
     flags = [flag for flag in kind.flags if flag in payload.get("flags", ())]
     if any(mark["id"] == payload["mark"] for mark in state["marks"]):
         raise Refused("A highlight of that id is there already.")
     where = (slot, kind.name, payload["start"], payload["end"])
-    if any((m["slot"], m["kind"], m["start"], m["end"]) == where for m in state["marks"]):
+    if not text and any((m["slot"], m["kind"], m["start"], m["end"]) == where for m in state["marks"]):
         raise Refused("This stretch is highlighted already. Type a number to count it twice.")
     if len(state["marks"]) >= MAX_MARKS:
         raise Refused(f"A task holds at most {MAX_MARKS} highlights.")
-    state["marks"].append(
-        {
-            "id": payload["mark"],
-            "slot": slot,
-            "kind": kind.name,
-            "start": payload["start"],
-            "end": payload["end"],
-            "flags": flags,
-        }
-    )
+    start, end = (0, 0) if text else (payload["start"], payload["end"])
+    mark: Mark = {"id": payload["mark"], "slot": slot, "kind": kind.name, "start": start, "end": end, "flags": flags}
+    state["marks"].append({**mark, "text": text} if text else mark)
 
 
 def _flag(protocol: Protocol, state: State, payload: Mapping[str, Any]) -> None:

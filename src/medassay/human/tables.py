@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
+
+import numpy as np
 
 from medassay.human.ratings import Ratings, mean
 from medassay.study import (
     Estimate,
+    Level,
     alpha_interval,
     cohen_kappa,
     count_f1,
@@ -25,6 +29,10 @@ Pair = tuple[str, str]
 class AgreementRow:
     """Agreement on one column. `alpha` over all annotators, `pairs` for each two of them.
 
+    unit: what alpha is over: each `text`, or each `case` for a count that is made once per case (facts of the
+    reference). per_text: for such a count, alpha with the count repeated for every text of the case, as a table of one
+    row per text gives it; None otherwise.
+
     `kappa`, `f1` (tolerance 0, 1, 2) and `pearson` are averages over pairs; kappa is given for raw
     answers only, where equal values mean equal judgements, and F1 for counts and scales. NaN: not
     assessable; None: not asked.
@@ -38,6 +46,8 @@ class AgreementRow:
     kappa: float | None = None
     fleiss: float | None = None
     f1: tuple[float, float, float] | None = None
+    unit: Literal["case", "text"] = "text"
+    per_text: Estimate | None = None
 
 
 def agreement(ratings: Ratings, *, resamples: int = 1000, seed: int = 1) -> list[AgreementRow]:
@@ -64,8 +74,54 @@ def agreement(ratings: Ratings, *, resamples: int = 1000, seed: int = 1) -> list
                 kappa=mean_over_pairs(table, cohen_kappa) if is_raw else None,
                 fleiss=fleiss_kappa(table) if is_raw else None,
                 f1=_tolerant(table) if steps else None,
+                unit="case" if question is not None and question.per == "case" else "text",
+                per_text=_per_text(ratings, column, level, resamples, seed),
             )
         )
+    return rows
+
+
+def _per_text(ratings: Ratings, column: str, level: Level, resamples: int, seed: int) -> Estimate | None:
+    """Alpha over texts of a count that is made once per case; None for any other column."""
+    question = ratings.protocol.question(column)
+    if question is None or question.per != "case":
+        return None
+    clusters = [case_id for case_id, _ in ratings.keys]
+    return alpha_interval(ratings.text_table(column), level, clusters=clusters, resamples=resamples, seed=seed)
+
+
+@dataclass(frozen=True)
+class ChoiceRow:
+    """One answer of a question with choices (coherence: 1 coherent, 0.5 minor errors, 0 major errors).
+
+    share: of all ratings. unanimous: share of the texts that all annotators rated to which all gave this answer.
+    texts: how many those are. A strong imbalance of answers makes alpha low although people nearly always agree; these
+    shares tell the two apart (the fact-counting paper, section 6.1).
+    """
+
+    column: str
+    value: float
+    share: float
+    unanimous: float | None
+    texts: int
+
+
+def choice_shares(ratings: Ratings) -> list[ChoiceRow]:
+    """The shares of every answer of every question with choices, in the order of the choices."""
+    rows = []
+    for question in ratings.protocol.questions:
+        if not question.choices:
+            continue
+        table = ratings.table(question.name)
+        given = table[~np.isnan(table)]
+        if not len(given):
+            continue
+        complete = table[:, ~np.isnan(table).any(axis=0)]
+        several = len(table) > 1 and complete.shape[1] > 0
+        for choice in question.choices:
+            unanimous = float((complete == choice).all(axis=0).mean()) if several else None
+            share = float((given == choice).mean())
+            rows.append(ChoiceRow(question.name, choice, share, unanimous, complete.shape[1]))
     return rows
 
 

@@ -90,7 +90,7 @@ def _topic(clause: str) -> str:
 def _read(clause: str, offset: int, subject: str, before: frozenset[str], *, linked: bool = False) -> list[Status]:
     """The statuses of one clause; one that names no topic, or follows a colon, goes on about the one before it."""
     topics = [topic for topic, pattern in _words()["topic"] if pattern.search(clause)]
-    if len(topics) > 1 and ("," in clause or " and " in clause):
+    if len(topics) > 1 and _COMMA.search(clause):
         return _each(clause, offset)
     topic = topics[0] if topics else subject
     if not topic:

@@ -42,6 +42,8 @@ BUILT_IN: dict[str, str] = {
     "fidelity": "medassay.metrics.fidelity:Fidelity",
     "note": "medassay.metrics.note:Note",
     "risk": "medassay.metrics.risk:Risk",
+    "synoptic": "medassay.metrics.synoptic:Synoptic",
+    "reg2025": "medassay.metrics.reg2025:Reg2025",
     "clinicalbleurt": "medassay.metrics.quality:ClinicalBleurt",
     "bleurt": "medassay.metrics.quality:Bleurt",
     "judge": "medassay.metrics.judge:Judge",

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from medassay.report.study_tables import markdown_table as markdown_table
     from medassay.report.study_tables import print_study as print_study
     from medassay.report.study_tables import study_section as study_section
+    from medassay.report.study_terminal import print_cross_data as print_cross_data
+    from medassay.report.study_terminal import print_preferences as print_preferences
     from medassay.report.study_terminal import print_stress as print_stress
     from medassay.report.study_terminal import print_validation as print_validation
     from medassay.report.terminal import comparison_text as comparison_text
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from medassay.report.terminal import print_summary as print_summary
     from medassay.report.terminal import summary_text as summary_text
     from medassay.report.trust_terminal import print_routes as print_routes
+    from medassay.report.validation_page import study_sections as study_sections
     from medassay.report.validation_page import validation_sections as validation_sections
 
 _PUBLIC = {
@@ -51,10 +54,10 @@ _PUBLIC = {
     "stress_page": "stress_sections",
     "study_page": "write_study",
     "study_tables": "markdown_table print_study study_section",
-    "study_terminal": "print_stress print_validation",
+    "study_terminal": "print_cross_data print_preferences print_stress print_validation",
     "terminal": "comparison_text print_comparison print_metric_card print_metric_list print_summary summary_text",
     "trust_terminal": "print_routes",
-    "validation_page": "validation_sections",
+    "validation_page": "study_sections validation_sections",
 }
 """Each file of the room with its public names."""
 

@@ -19,13 +19,36 @@ from medassay.report.terminal import (
     print_table,
     shown,
 )
-from medassay.study import RUNGS, Card, Drop, Estimate, Stress, Validation
+from medassay.study import RUNGS, Card, CrossData, Drop, Estimate, Pairwise, PreferenceStudy, Stress, Validation
 
 _NO_PAIR = Estimate(math.nan)
 
 
-def print_validation(console: Console, study: Validation) -> None:
+def print_cross_data(console: Console, study: CrossData) -> None:
+    """The correlations averaged over several data sets, the best metric first."""
+    ranked = study.ranked()
+    console.print(Text(f"Average over {len(study.data)} data sets, {study.coefficient}", style="bold"))
+    columns = [
+        Column("metric", [f"{shown(metric)} {arrow(study.higher[metric])}" for metric in ranked], justify="left")
+    ]
+    for human in study.humans:
+        values = [decimals(study.averages.get((metric, human))) for metric in ranked]
+        sets = max((study.counts.get((metric, human), 0) for metric in ranked), default=0)
+        columns.append(Column(f"{shown(human, 24)} {arrow(study.higher[human])} ({sets})", values))
+    if study.aggregates:
+        columns.append(Column("aggregate", [decimals(study.aggregates.get(metric)) for metric in ranked]))
+    print_table(console, columns)
+    note(
+        console,
+        "Unweighted mean over the data sets that have the column (their number in brackets); aggregate: "
+        "¼(2 r_F1 − r_H − r_O) of the averages, as in table 6 of Ben Abacha et al. 2023.",
+    )
+
+
+def print_validation(console: Console, study: Validation, title: str = "") -> None:
     """A table per human column (metrics ranked by agreement), the papers' aggregate, what to know."""
+    if title:
+        console.print(Text(shown(title, 200), style="bold underline"))
     for human in study.humans:
         _print_human(console, study, human)
         console.print()
@@ -35,7 +58,8 @@ def print_validation(console: Console, study: Validation) -> None:
     note(
         console,
         "Within: mean of Pearson inside items. Systems: Pearson of the systems' means. RMSE: human score scaled to "
-        "0–1, about its line on the metric. Beats: metrics, by rank, that this one agrees better than "
+        "0–1, about its line on the metric. Pairs: share of pairs of an item that are ordered "
+        "alike, ties counted (acc_eq, ε fitted). Beats: metrics, by rank, that this one agrees better than "
         f"(paired permutation, {study.coefficient}, Holm-corrected p < 0.05).",
     )
     for remark in study.notes:
@@ -58,12 +82,15 @@ def _print_human(console: Console, study: Validation, human: str) -> None:
             columns.append(Column(name.capitalize(), [decimals(c.value) for c in estimates], keep=keep))
             columns.append(Column("95 % interval", [bounds_text(c) for c in estimates], keep=keep * 3 + 1))
             columns.append(Column("p", [p_value(c.p) for c in estimates], keep=keep * 2 + 2))
+            analytic = [p_value(agreement.analytic.get(name)) for agreement in assessed]
+            columns.append(Column("analytic p", analytic, keep=keep + 9))
         beaten = [_runs(rank[name] for name in study.beaten(agreement.metric, human)) for agreement in assessed]
         columns += [
             Column("R²", [decimals(agreement.r2) for agreement in assessed], keep=5),
             Column("RMSE", [decimals(agreement.rmse) for agreement in assessed], keep=5),
             Column("within", [_pearson(agreement.within) for agreement in assessed], keep=3),
             Column("systems", [_pearson(agreement.system) for agreement in assessed], keep=8),
+            Column("pairs", [_pairwise(agreement.pairwise) for agreement in assessed], keep=4),
             Column("n", [f"{agreement.n:,}" for agreement in assessed], keep=4),
             Column("beats", beaten, keep=1, justify="left"),
         ]
@@ -83,6 +110,37 @@ def _print_aggregates(console: Console, study: Validation) -> None:
     columns.append(Column("aggregate", [decimals(estimate.value) for _, estimate in ranked]))
     columns.append(Column("95 % interval", [bounds_text(estimate) for _, estimate in ranked], keep=1))
     print_table(console, columns)
+
+
+def _pairwise(pairs: Pairwise | None) -> str:
+    return decimals(None if pairs is None else pairs.calibrated.value)
+
+
+def print_preferences(console: Console, study: PreferenceStudy) -> None:
+    """How often each metric prefers the text that people prefer, the best first."""
+    known = {metric: pairs for metric, pairs in study.pairwise.items() if pairs is not None}
+    ranked = sorted(known, key=lambda metric: -known[metric].calibrated.value)
+    console.print(Text(f"Preferences of people: {study.judged:,} judged pairs", style="bold"))
+    columns = [
+        Column("metric", [shown(metric) for metric in ranked], justify="left"),
+        Column("accuracy", [estimate_text(known[metric].exact) for metric in ranked]),
+        Column("with ties", [estimate_text(known[metric].calibrated) for metric in ranked]),
+        Column("ε", [f"{known[metric].epsilon:.3g}" for metric in ranked], keep=3),
+        Column("systems", [estimate_text(study.systems[metric]) for metric in ranked], keep=1),
+        Column("pairs", [f"{known[metric].n:,}" for metric in ranked], keep=2),
+    ]
+    if ranked:
+        print_table(console, columns)
+    for metric in study.metrics:
+        if metric not in known:
+            note(console, f"{shown(metric)}: not assessed, no judged pair has both scores.")
+    ties = max((pairs.ties for pairs in known.values()), default=0.0)
+    note(
+        console,
+        f"Share of pairs that metric and people call alike; people call {ties:.0%} a tie. With ties: differences of at "
+        "most ε are a tie of the metric, ε fitted to these pairs (Deutsch et al. 2023). Systems: share of the "
+        f"{study.system_pairs} pairs of systems, not even for people, that the metric's mean difference orders alike.",
+    )
 
 
 def _pearson(estimates: Mapping[str, Estimate]) -> str:

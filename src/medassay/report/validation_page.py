@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from html import escape
 
 import numpy as np
@@ -10,7 +12,7 @@ from medassay.report import charts
 from medassay.report.sections import Section, table
 from medassay.report.study_page import HEAT, made_section, minus, shaded_cell
 from medassay.report.versus import chance
-from medassay.study import Agreement, Estimate, Validation
+from medassay.study import Agreement, CrossData, Estimate, Validation, cross_data
 
 PLOTS = 12
 """Scatter plots per human column at most: the metrics that agree best."""
@@ -32,13 +34,48 @@ def validation_sections(study: Validation) -> list[Section]:
     return [*sections, _scatter(study), made_section(study.notes, study.signatures)]
 
 
+def study_sections(studies: Mapping[str, Validation]) -> list[Section]:
+    """The sections of one study; of several the average first, then those of each under its name."""
+    if len(studies) == 1:
+        return validation_sections(next(iter(studies.values())))
+    sections = [_cross(cross_data(studies))]
+    for i, (name, study) in enumerate(studies.items(), 1):
+        for section in validation_sections(study):
+            sections.append(replace(section, name=f"{section.name}-{i}", title=f"{name}: {section.title}"))
+    return sections
+
+
+def _cross(study: CrossData) -> Section:
+    """The correlations averaged over data sets."""
+    columns = {"Metric": ""} | {f"{escape(h)} {_arrow(study.higher[h])}": "" for h in study.humans}
+    columns |= {"Aggregate": ""} if study.aggregates else {}
+    rows = ""
+    for metric in study.ranked():
+        cells = ""
+        for human in study.humans:
+            value = study.averages.get((metric, human))
+            sign = 1.0 if study.higher[metric] == study.higher[human] else -1.0
+            cells += "<td>–</td>" if value is None else shaded_cell(Estimate(value), sign * value)
+        if study.aggregates:
+            total = study.aggregates.get(metric)
+            cells += "<td>–</td>" if total is None else shaded_cell(Estimate(total), total)
+        rows += f'<tr><th scope="row">{escape(metric)} {_arrow(study.higher[metric])}</th>{cells}</tr>'
+    note = (
+        f'<p class="note">{study.coefficient.capitalize()} correlation, unweighted mean over the data sets that '
+        f"have the column: {escape(', '.join(study.data))}. Aggregate: ¼(2 r_F1 − r_H − r_O) of the averages.</p>"
+    )
+    return Section(
+        "cross", "Average over data sets", table("heat", columns, f"<tbody>{rows}</tbody>") + note, style=HEAT
+    )
+
+
 def _heat(study: Validation) -> Section:
     best = {human: study.ranked(human)[0].metric for human in study.humans}
     aggregates = study.aggregates
     columns = {"Metric": ""} | {_head(study, human): "" for human in study.humans}
     columns |= {"Aggregate": ""} if aggregates else {}
     rows = ""
-    for metric in study.metrics:
+    for metric in _sorted(study):
         cells = "".join(_cell(study.of(metric, human), study.coefficient, best[human]) for human in study.humans)
         if aggregates:
             estimate = aggregates.get(metric)
@@ -47,12 +84,25 @@ def _heat(study: Validation) -> Section:
     note = (
         f'<p class="note">{study.coefficient.capitalize()} correlation over all cases, with its 95 % interval. Blue: '
         "agrees with people, orange: goes against them; the sign is as measured, so that for a human column marked ↓ a "
-        "good metric is negative. Outlined: the best of a column."
+        "good metric is negative. Outlined: the best of a column. Sorted by the aggregate, or by the mean "
+        "agreement where there is none."
     )
     if aggregates:
         f1, h, o = (escape(name) for name in study.aggregate_of)
         note += f" Aggregate: ¼(2 r({f1}) − r({h}) − r({o})), Pearson, turned for lower-is-better metrics."
     return Section("heat", "Agreement", table("heat", columns, f"<tbody>{rows}</tbody>") + note + "</p>", style=HEAT)
+
+
+def _sorted(study: Validation) -> list[str]:
+    """The metrics by their aggregate, or by their mean agreement over the human columns; the best first."""
+
+    def strength(metric: str) -> float:
+        if metric in study.aggregates:
+            return study.aggregates[metric].value
+        known = [study.of(metric, human).strength(study.coefficient) for human in study.humans]
+        return float(np.mean([value for value in known if value > -2.0] or [-2.0]))
+
+    return sorted(study.metrics, key=lambda metric: -strength(metric))
 
 
 def _arrow(higher: bool) -> str:
@@ -79,15 +129,18 @@ def _levels(study: Validation) -> Section:
     """Every coefficient on every level."""
     bodies = ""
     for human in study.humans:
-        head = f'<th scope="rowgroup" colspan="13"><b>{_head(study, human)}</b></th>'
+        head = f'<th scope="rowgroup" colspan="16"><b>{_head(study, human)}</b></th>'
         rows = "".join(_level_row(study.of(metric, human)) for metric in study.metrics)
         bodies += f'<tbody><tr class="metric">{head}</tr>{rows}</tbody>'
-    columns = {"Metric": "", "Cases": "num", "Pearson": "num", "p ": "num", "Spearman": "num", "p": "num"}
-    columns |= {"Kendall": "num", " p": "num", "R²": "num", "RMSE": "num", "Within items": "num", "Items": "num"}
+    columns = {"Metric": "", "Cases": "num"}
+    for i, name in enumerate(("Pearson", "Spearman", "Kendall")):
+        columns |= {name: "num", "p" + " " * i: "num", "analytic p" + " " * i: "num"}
+    columns |= {"R²": "num", "RMSE": "num", "Within items": "num", "Items": "num"}
     columns |= {"Between systems": "num"}
     note = (
         '<p class="note">R² and RMSE: of the least-squares line, human score scaled to 0–1. Within items: mean of the '
-        "Pearson correlations inside each item. Between systems: Pearson of the systems’ means, with its p.</p>"
+        "Pearson correlations inside each item. Between systems: Pearson of the systems’ means, with its p. "
+        "Analytic p takes all cases as independent.</p>"
     )
     return Section("levels", "All coefficients", table("plain", columns, bodies) + note)
 
@@ -95,10 +148,11 @@ def _levels(study: Validation) -> Section:
 def _level_row(agreement: Agreement) -> str:
     name = f'<tr><th scope="row">{escape(agreement.metric)}</th><td class="num">{agreement.n:,}</td>'
     if agreement.reason:
-        return f'{name}<td colspan="11">not assessed: {escape(agreement.reason)}</td></tr>'
+        return f'{name}<td colspan="14">not assessed: {escape(agreement.reason)}</td></tr>'
     cells = "".join(
         f'<td class="num">{charts.number(c.value)}</td><td class="num">{chance(c.p)}</td>'
-        for c in agreement.item.values()
+        f'<td class="num">{chance(agreement.analytic.get(name))}</td>'
+        for name, c in agreement.item.items()
     )
     within = agreement.within.get("pearson")
     cells += f'<td class="num">{charts.number(agreement.r2)}</td><td class="num">{charts.number(agreement.rmse)}</td>'

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from medassay.study.agreement import krippendorff_alpha as krippendorff_alpha
     from medassay.study.agreement import mean_over_pairs as mean_over_pairs
     from medassay.study.agreement import rater_correlation as rater_correlation
+    from medassay.study.agreement import span_f1 as span_f1
+    from medassay.study.analytic import analytic_p as analytic_p
+    from medassay.study.analytic import correlation_p as correlation_p
+    from medassay.study.averages import CrossData as CrossData
+    from medassay.study.averages import aggregate as aggregate
+    from medassay.study.averages import average_correlations as average_correlations
+    from medassay.study.averages import cross_data as cross_data
     from medassay.study.bench import BenchCard as BenchCard
     from medassay.study.bench import bench_cards as bench_cards
     from medassay.study.changes import change as change
@@ -36,6 +43,11 @@ if TYPE_CHECKING:
     from medassay.study.material import sample as sample
     from medassay.study.material import vary_cases as vary_cases
     from medassay.study.material import vary_originals as vary_originals
+    from medassay.study.preference import Pairwise as Pairwise
+    from medassay.study.preference import Preference as Preference
+    from medassay.study.preference import PreferenceStudy as PreferenceStudy
+    from medassay.study.preference import pairwise_accuracy as pairwise_accuracy
+    from medassay.study.preference import preference_study as preference_study
     from medassay.study.resampling import Estimate as Estimate
     from medassay.study.resampling import Floats as Floats
     from medassay.study.score_columns import ScoreColumns as ScoreColumns
@@ -68,12 +80,15 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "agreement": "Level alpha_interval cohen_kappa count_f1 fleiss_kappa krippendorff_alpha mean_over_pairs "
-    "rater_correlation",
+    "rater_correlation span_f1",
     "bench": "BenchCard bench_cards",
     "changes": "change kinds",
+    "analytic": "analytic_p correlation_p",
+    "averages": "CrossData aggregate average_correlations cross_data",
     "correlation": "COEFFICIENTS kendall pearson spearman",
     "material": "FORMS Material Original Variant Varied brings_changes make_material originals_of sample vary_cases "
     "vary_originals",
+    "preference": "Pairwise Preference PreferenceStudy pairwise_accuracy preference_study",
     "resampling": "Estimate Floats",
     "score_columns": "ScoreColumns",
     "significance": "Comparison Pair compare",

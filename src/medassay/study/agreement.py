@@ -170,6 +170,37 @@ def count_f1(first: ArrayLike, second: ArrayLike, tolerance: float = 0) -> float
     return float(np.mean(np.abs(a - b) <= tolerance)) if len(a) else float("nan")
 
 
+Spans = Sequence[tuple[int, int]]
+"""Stretches [start, end) of one text."""
+
+
+def span_f1(first: Sequence[Spans], second: Sequence[Spans], *, exact: bool = False) -> float:
+    """F1 between two raters' highlights over the same texts; 0…1.
+
+    A highlight matches where it shares a character with one of the other rater's in the same text (relaxed), or has the
+    same ends as one (`exact`). Precision is the share of the first rater's highlights that match, recall that of the
+    second's, over all texts together. NaN where neither rater highlighted anything.
+
+    >>> span_f1([[(0, 10), (20, 30)]], [[(5, 12)]]), span_f1([[(0, 10)]], [[(0, 10)]], exact=True)
+    (0.6666666666666666, 1.0)
+    """
+    if len(first) != len(second):
+        raise InputError(f"highlights: one rater has {len(first)} texts, the other {len(second)}: align them")
+    ours, theirs = sum(map(len, first)), sum(map(len, second))
+    if not ours + theirs:
+        return float("nan")
+    matched = sum(_matching(a, b, exact) for a, b in zip(first, second))
+    found = sum(_matching(b, a, exact) for a, b in zip(first, second))
+    precision, recall = matched / ours if ours else 0.0, found / theirs if theirs else 0.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _matching(spans: Spans, others: Spans, exact: bool) -> int:
+    if exact:
+        return sum(tuple(span) in set(map(tuple, others)) for span in spans)
+    return sum(any(start < end_ and start_ < end for start_, end_ in others) for start, end in spans)
+
+
 def rater_correlation(first: ArrayLike, second: ArrayLike) -> float:
     """Pearson's r of two raters over the items both rated; −1…1. NaN where either does not vary."""
     a, b = _shared(first, second)

@@ -87,14 +87,19 @@ def within_items(
     return out, used, len(sizes) - used
 
 
-def between_systems(x: Floats, y: Floats, systems: Ints, seed: int) -> tuple[dict[str, Estimate], int]:
-    """Correlation of the systems' means, with p over all orders of the systems (10,000 of them at most)."""
+def between_systems(
+    x: Floats, y: Floats, systems: Ints, clusters: Ints, resamples: int, seed: int
+) -> tuple[dict[str, Estimate], int]:
+    """Correlation of the systems' means.
+
+    p over all orders of the systems (10,000 of them at most); the interval resamples clusters of cases, so that it says
+    how far the means may have moved, for these very systems.
+    """
     named = systems >= 0
     distinct, index = np.unique(systems[named], return_inverse=True)
     if len(distinct) < 3:
         return {}, len(distinct)
-    counts = np.bincount(index)
-    a, b = np.bincount(index, x[named]) / counts, np.bincount(index, y[named]) / counts
+    a, b, resampled = _system_means(x[named], y[named], index, clusters[named], resamples, seed)
     if len(distinct) <= 7:
         orders = np.array(list(permutations(range(len(distinct)))))
     else:
@@ -105,8 +110,27 @@ def between_systems(x: Floats, y: Floats, systems: Ints, seed: int) -> tuple[dic
         value = coefficient(name)(a, b)
         if np.isfinite(value):
             drawn = rowwise(name, np.broadcast_to(a, orders.shape), b[orders])
-            out[name] = Estimate(value, p=float((np.abs(drawn) >= abs(value) - 1e-9).mean()))
+            low, high = (None, None) if resampled is None else interval(rowwise(name, *resampled))
+            out[name] = Estimate(value, low, high, float((np.abs(drawn) >= abs(value) - 1e-9).mean()))
     return out, len(distinct)
+
+
+def _system_means(
+    x: Floats, y: Floats, systems: Ints, clusters: Ints, resamples: int, seed: int
+) -> tuple[Floats, Floats, tuple[Floats, Floats] | None]:
+    """The means of both columns by system, and the same on every bootstrap resample that has all systems."""
+    _, codes = np.unique(clusters, return_inverse=True)
+    size, width = int(codes.max()) + 1, int(systems.max()) + 1
+    cell = codes * width + systems
+    sums = [np.bincount(cell, w, size * width).reshape(size, width) for w in (np.ones_like(x), x, y)]
+    counts, xs, ys = (table.sum(axis=0) for table in sums)
+    if size < FEWEST_CLUSTERS or not resamples:
+        return xs / counts, ys / counts, None
+    n, sx, sy = np.split(bootstrap_sums(np.concatenate(sums, axis=1), resamples, seed), 3, axis=1)
+    kept = (n > 0).all(axis=1)
+    if kept.sum() < 0.95 * resamples:
+        return xs / counts, ys / counts, None
+    return xs / counts, ys / counts, (sx[kept] / n[kept], sy[kept] / n[kept])
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ import numpy as np
 
 from medassay.engine.score_table import ScoreTable
 from medassay.errors import MedassayError, UnknownName, nearest
+from medassay.study.analytic import analytic_p
 from medassay.study.correlation import pearson
+from medassay.study.fitted import fitted_notes
 from medassay.study.levels import (
     Line,
     between_systems,
@@ -24,6 +26,7 @@ from medassay.study.levels import (
     scale_ends,
     within_items,
 )
+from medassay.study.preference import Pairwise, item_pairs, pairwise_accuracy
 from medassay.study.resampling import Estimate, Floats, Ints, interval, merged, own_clusters
 from medassay.study.rivals import Rival, rivals
 
@@ -31,6 +34,10 @@ FEWEST = 5
 """Cases below which no correlation is given."""
 
 _NONE = Estimate(float("nan"))
+Ends = tuple[float, float]
+Scale = Ends | Mapping[str, Ends] | None
+"""The ends of the human scale: of all columns, of each, or as found."""
+
 _Drawn = tuple[Ints, Floats]
 """Which cases were drawn from, and a coefficient on each resample."""
 
@@ -44,11 +51,13 @@ class Agreement:
     reason: why it is not assessed; everything below is then empty.
     expected: +1 where both have the same direction, −1 where a good score means a low human number.
     n, missing: cases with both numbers, and cases with only one or none.
-    item: by coefficient, over all cases. r2, rmse: Pearson squared, and the root mean squared error of the
+    item: by coefficient, over all cases. analytic: by coefficient, the p-value of its usual formula, which takes all
+        cases as independent. r2, rmse: Pearson squared, and the root mean squared error of the
         human score (scaled to 0–1) about its least-squares line on the metric, as HARE reports them.
     within: mean over items of the correlation inside the item; items, idle: how many have one, and how many
         have not (a single case, or no variation).
     system: correlation of the systems' means; systems: how many there are.
+    pairwise: how often the metric orders two cases of an item as people do, ties counted; None without such pairs.
     """
 
     metric: str
@@ -59,6 +68,7 @@ class Agreement:
     clusters: int
     reason: str | None = None
     item: Mapping[str, Estimate] = field(default_factory=dict)
+    analytic: Mapping[str, float] = field(default_factory=dict)
     r2: float | None = None
     rmse: float | None = None
     within: Mapping[str, Estimate] = field(default_factory=dict)
@@ -66,6 +76,7 @@ class Agreement:
     idle: int = 0
     system: Mapping[str, Estimate] = field(default_factory=dict)
     systems: int = 0
+    pairwise: Pairwise | None = None
 
     def strength(self, name: str) -> float:
         """A coefficient over all cases, turned so that 1 is perfect agreement; −2 where there is none."""
@@ -130,7 +141,7 @@ def validate(
     above: float | None = None,
     lower: Sequence[str] = (),
     higher: Sequence[str] = (),
-    scale: tuple[float, float] | None = None,
+    scale: Scale = None,
     item: str | None = None,
     by: str = "system",
     cluster: str = "reference",
@@ -143,8 +154,8 @@ def validate(
 
     above: only cases whose human score is greater count (HARE leaves out the zeros); None keeps all.
     lower, higher: columns, human or metric, of which less or more is better, where that is not known.
-    scale: the ends of the human scale, for RMSE; by default 0 and 1 where all values lie between, else the
-        least and the largest value found, excluded cases included.
+    scale: the ends of the human scale, for RMSE: two numbers, or two per column; by default 0 and 1 where all values
+        lie between, else the least and the largest value found, excluded cases included.
     item: the column whose rows belong together, for the view inside items; by default `id` where ids repeat,
         else `reference_key`. by: the column of systems. cluster: what is resampled together.
     aggregate: the columns of factual F1, hallucination and omission; found by name where None.
@@ -154,6 +165,8 @@ def validate(
         raise MedassayError(f"resamples must be 1 or more, not {resamples}")
     if coefficient not in ("pearson", "spearman"):
         raise UnknownName(f"coefficient '{coefficient}': use pearson or spearman")
+    if isinstance(scale, Mapping) and (unknown := [name for name in scale if name not in humans]):
+        raise UnknownName(f"scale of '{unknown[0]}': not a human column{nearest(unknown[0], list(humans))}")
     if not humans:
         raise MedassayError("no human column named; say which columns people filled in")
     study = _Study(scores, tuple(dict.fromkeys(humans)), metrics, lower, higher, item, by, cluster, seed)
@@ -162,7 +175,7 @@ def validate(
     for human in study.humans:
         judged = study.judged(human, above)
         for metric in study.metrics:
-            agreement, boot = _agreement(study, metric, human, judged, scale, resamples, seed)
+            agreement, boot = _agreement(study, metric, human, judged, _ends(scale, human), resamples, seed)
             agreements.append(agreement)
             boots[metric, human] = boot
     three = _three(study.humans, aggregate)
@@ -184,6 +197,11 @@ def validate(
         above=above,
         notes=tuple(_notes(study, agreements, above, scale, resamples, seed)),
     )
+
+
+def _ends(scale: Scale, human: str) -> Ends | None:
+    """The ends of one column's scale; None where they are to be found."""
+    return scale.get(human) if isinstance(scale, Mapping) else scale
 
 
 class _Study:
@@ -265,7 +283,7 @@ def _agreement(
     metric: str,
     human: str,
     judged: Floats,
-    scale: tuple[float, float] | None,
+    scale: Ends | None,
     resamples: int,
     seed: int,
 ) -> tuple[Agreement, _Drawn | None]:
@@ -288,10 +306,12 @@ def _agreement(
     whole, pearson_boot = item_level(x, y, clusters, base.clusters, study.cluster_count, resamples, seed)
     r = whole["pearson"].value
     within, items, idle = within_items(x, y, study.items[rows], study.clusters[rows], resamples, seed)
-    system, systems = between_systems(x, y, study.system_of[rows], seed)
+    system, systems = between_systems(x, y, study.system_of[rows], clusters, resamples, seed)
+    difference, preferred, of = item_pairs(base.expected * x, y, study.items[rows], clusters)
     agreement = Agreement(
         **{name: getattr(base, name) for name in ("metric", "human", "expected", "n", "missing", "clusters")},
         item=whole,
+        analytic=analytic_p(x, y),
         r2=r * r,
         rmse=line_rmse(y, r, scale_ends(study.column(human), scale)),
         within=within,
@@ -299,6 +319,7 @@ def _agreement(
         idle=idle,
         system=system,
         systems=systems,
+        pairwise=pairwise_accuracy(difference, preferred, of, resamples=resamples, seed=seed),
     )
     return agreement, (rows, pearson_boot)
 
@@ -360,11 +381,11 @@ def _notes(
     study: _Study,
     agreements: Sequence[Agreement],
     above: float | None,
-    scale: tuple[float, float] | None,
+    scale: Scale,
     resamples: int,
     seed: int,
 ) -> list[str]:
-    notes, zeros = [], []
+    notes, zeros = fitted_notes(study.scores, study.metrics), []
     for human in study.humans:
         column = study.column(human)
         judged = int(np.isfinite(column).sum())
@@ -372,7 +393,7 @@ def _notes(
             notes.append(f"{human}: only scores above {above:g} count, {int((column > above).sum()):,} of {judged:,}.")
         elif (column == 0).any():
             zeros.append(f"{human} {int((column == 0).sum()):,} of {judged:,}")
-        low, high = scale_ends(column, scale) if judged else (0.0, 1.0)
+        low, high = scale_ends(column, _ends(scale, human)) if judged else (0.0, 1.0)
         if (low, high) != (0.0, 1.0):
             notes.append(f"{human}: scaled from {low:g}…{high:g} to 0–1 for RMSE (`scale` names other ends).")
     if zeros:
@@ -387,7 +408,8 @@ def _notes(
         notes.append(f"Up to {missing:,} judged cases are unscored by a metric and left out there.")
     notes.append(
         f"Intervals: {resamples:,} bootstrap resamples by {study.cluster_name} ({study.cluster_count:,} clusters); "
-        f"p: {resamples:,} permutations of the same clusters; seed {seed}."
+        f"p: {resamples:,} permutations of the same clusters; seed {seed}. Analytic p (t test, for Kendall the normal "
+        "approximation) takes all cases as independent."
     )
     if study.item_name is None:
         notes.append("No column repeats, so nothing says which cases are one item: no view inside items.")

@@ -37,6 +37,8 @@ class Words:
 class MarkKind:
     """A kind of highlight: in which text it stands, whose it is, and what may be ticked on it.
 
+    `typed`: whether such a fact may also be typed (`patient – takes – aspirin`) in place of being highlighted; it
+    counts as a highlight does.
     `look` chooses one of five styles (colour and kind of line): 1 amber, 2 green, 3 red, 4 violet, 5 blue.
     """
 
@@ -45,6 +47,7 @@ class MarkKind:
     per: Per = "candidate"
     flags: tuple[str, ...] = ()
     look: int = 1
+    typed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,9 +54,12 @@ PROTOCOL = Protocol(
     needs=("reference",),
     questions=_questions(),
     marks=(
-        MarkKind("reference_fact", "reference", per="case"),
-        *(MarkKind(name, "candidate", flags=("critical",), look=look) for look, name in enumerate(_SYSTEM, 2)),
-        MarkKind("omitted", "reference", flags=("critical",), look=5),
+        MarkKind("reference_fact", "reference", per="case", typed=True),
+        *(
+            MarkKind(name, "candidate", flags=("critical",), look=look, typed=True)
+            for look, name in enumerate(_SYSTEM, 2)
+        ),
+        MarkKind("omitted", "reference", flags=("critical",), look=5, typed=True),
     ),
     derived=(
         "factual_precision",

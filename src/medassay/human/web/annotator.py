@@ -184,6 +184,7 @@ def _page_data(context: StudyContext, task: StoredTask) -> dict[str, Any]:
                 "per": m.per,
                 "flags": list(m.flags),
                 "look": m.look,
+                "typed": m.typed,
                 "label": wording.marks[m.name],
             }
             for m in protocol.marks

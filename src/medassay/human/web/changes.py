@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from medassay.human.plan import clean
-from medassay.human.state import MAX_ACTIVE_MS, MAX_COMMENT
+from medassay.human.state import MAX_ACTIVE_MS, MAX_COMMENT, MAX_FACT
 from medassay.human.store import NewEvent
 
 Name = Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[A-Za-z_]+$")]
@@ -21,15 +21,16 @@ class _Change(BaseModel):
 
 
 class MarkChange(_Change):
-    """Highlight characters `start`…`end` (code points, end exclusive)."""
+    """Highlight characters `start`…`end` (code points, end exclusive), or add a fact in the annotator's words."""
 
     kind: Literal["mark"]
     mark: Ident
     slot: Slot
     type: Name
-    start: Offset
-    end: Offset
+    start: Offset = 0
+    end: Offset = 0
     flags: Annotated[list[Name], Field(max_length=8)] = []
+    text: Annotated[str, Field(max_length=MAX_FACT)] = ""
 
 
 class UnmarkChange(_Change):
@@ -89,6 +90,10 @@ class SaveIn(BaseModel):
         payload = self.change.model_dump(exclude={"kind"})
         if isinstance(self.change, CommentChange):
             payload["text"] = clean(self.change.text)
+        if isinstance(self.change, MarkChange):
+            del payload["text"]
+            if text := clean(self.change.text).strip():
+                payload["text"] = text
         if isinstance(self.change, SetChange) and self.change.value is not None and self.change.value % 1 == 0:
             payload["value"] = int(self.change.value)
         return NewEvent(self.id, self.change.kind, payload, self.at, self.active_ms)

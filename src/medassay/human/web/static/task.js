@@ -39,8 +39,8 @@ function clash(question, where) {
 
 function apply(change) {
   if (change.kind === "mark") {
-    const { mark, type, start, end, flags } = change;
-    if (!state.marks.some((m) => m.id === mark)) state.marks.push({ id: mark, slot: change.slot, kind: type, start, end, flags: [...flags] });
+    const { mark, type, start = 0, end = 0, flags, text } = change;
+    if (!state.marks.some((m) => m.id === mark)) state.marks.push({ id: mark, slot: change.slot, kind: type, start, end, flags: [...flags], ...(text ? { text } : {}) });
   } else if (change.kind === "unmark") state.marks = state.marks.filter((m) => m.id !== change.mark);
   else if (change.kind === "flag") {
     const mark = state.marks.find((m) => m.id === change.mark);
@@ -100,7 +100,8 @@ function draw() {
   document.body.classList.toggle("finished", state.done);
   for (const view of views) {
     const own = state.marks.filter((m) => viewOf(m) === view && (view.slot ? m.slot === view.slot : visible(m)));
-    view.show(own, (m) => kinds.get(m.kind).css);
+    view.show(own.filter((m) => !m.text), (m) => kinds.get(m.kind).css);
+    view.typed = own.filter((m) => m.text);
   }
   for (const [list, view] of [["reference", views.find((v) => v.side === "reference")], ...data.slots.slice(1).map((s) => [s, views.find((v) => v.slot === s)])]) drawChips(byId(`chips-${list}`), view);
   for (const field of document.querySelectorAll("[data-question]")) drawField(field);
@@ -146,7 +147,7 @@ function drawField(field) {
 function drawChips(list, view) {
   if (!view) return;
   const focus = list.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
-  const own = [...view.marks].sort((a, b) => a.start - b.start || a.end - b.end);
+  const own = [...[...view.marks].sort((a, b) => a.start - b.start || a.end - b.end), ...(view.typed || [])];
   const key = JSON.stringify([state.done, own.map((m) => [m.id, m.flags])]);
   if (list.dataset.shown === key) return;
   list.dataset.shown = key;
@@ -160,7 +161,7 @@ function chip(mark, view) {
   item.className = kind.flags.length ? `${kind.css} ticks` : kind.css;
   const said = document.createElement("span");
   said.className = "said";
-  said.textContent = view.excerpt(mark);
+  said.textContent = mark.text || view.excerpt(mark);
   item.append(said);
   if (data.marks.length > 2) { const label = document.createElement("span"); label.className = "kind"; label.textContent = kind.label; item.append(label); }
   for (const flag of kind.flags) {
@@ -229,6 +230,42 @@ function highlight(view, index) {
   hidePalette();
   change({ kind: "mark", mark: freshId(), slot: where, type: kind.name, flags: [], ...range });
   spoken(`Highlighted as ${kind.label}.`);
+}
+
+// ---- Facts in the annotator's own words ----
+
+for (const view of views) {
+  const typed = offered(view).filter((kind) => kind.typed);
+  if (!typed.length) continue;
+  const form = document.createElement("form");
+  form.className = "typed-fact";
+  const input = document.createElement("input");
+  input.type = "text";
+  input.maxLength = 300;
+  input.autocomplete = "off";
+  input.placeholder = "Or type a fact: subject – predicate – object";
+  input.setAttribute("aria-label", "A fact in your own words");
+  const choose = document.createElement("select");
+  choose.setAttribute("aria-label", "Kind of fact");
+  choose.append(...typed.map((kind) => new Option(kind.label, kind.name)));
+  const add = document.createElement("button");
+  add.textContent = "Add";
+  form.append(input, choose, add);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const text = input.value.trim();
+    const kind = kinds.get(choose.value);
+    const where = kind.per === "case" ? "case" : slot;
+    if (!text) return;
+    if (state.marks.some((m) => m.slot === where && m.kind === kind.name && m.text === text)) {
+      say("This fact is there already. Type a number to count it twice.");
+      return;
+    }
+    change({ kind: "mark", mark: freshId(), slot: where, type: kind.name, flags: [], text });
+    if (!state.done) input.value = "";
+    spoken(`Added as ${kind.label}.`);
+  });
+  byId(`chips-${view.slot || "reference"}`).after(form);
 }
 
 let settle;

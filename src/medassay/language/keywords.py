@@ -1,0 +1,38 @@
+"""Keywords of a pathology report, from the list in `lexicons/keywords.tsv`."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from medassay.language.lexicon import read_tsv
+
+
+@lru_cache(maxsize=1)
+def _names() -> tuple[re.Pattern[str], dict[str, str]]:
+    """One expression over all wordings, the longest first, and the keyword of each wording without punctuation."""
+    owners: dict[str, str] = {}
+    wordings: list[str] = []
+    for row in read_tsv("keywords.tsv"):
+        for wording in (row["keyword"], *(variant for variant in row["variants"].split("|") if variant)):
+            owners[_bare(wording)] = row["keyword"]
+            wordings.append(r"[\s-]".join(map(re.escape, re.split(r"[\s-]", wording))))
+    longest_first = sorted(wordings, key=len, reverse=True)
+    return re.compile(rf"(?<![\w])(?:{'|'.join(longest_first)})(?![\w])", re.I), owners
+
+
+def _bare(wording: str) -> str:
+    return re.sub(r"[\s-]", " ", wording.lower())
+
+
+def keywords(text: str) -> dict[str, tuple[int, int]]:
+    """The keywords of a text, each with its first mention [start, end); a longer one hides those inside it.
+
+    >>> sorted(keywords("Breast, core-needle biopsy; invasive ductal carcinoma, grade II."))
+    ['breast', 'core needle biopsy', 'grade 2', 'invasive carcinoma of no special type']
+    """
+    pattern, owners = _names()
+    found: dict[str, tuple[int, int]] = {}
+    for match in pattern.finditer(text):
+        found.setdefault(owners[_bare(match[0])], match.span())
+    return found
