@@ -61,10 +61,10 @@ bench: .venv-bench/.ready
 profile: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.profiling $(METRICS)
 
-# docs/papers.md: published tables beside ours, on the data in DATA.
+# docs/papers.json and docs/papers.md: published tables beside ours, on the data in DATA; ONLY="hare,notes" for some.
 papers: $(VENV)/.dev
 	@test -n "$(DATA)" || { echo "say where the data are: make papers DATA=/path/to/data"; exit 2; }
-	$(BIN)/python -m benchmarks.papers --data $(DATA)
+	$(BIN)/python -m benchmarks.papers --data $(DATA) --only "$(ONLY)"
 
 # docs/which-metric.md: the benchmark over all metrics below, with the agreement with people of `make papers`.
 WHICH = facts,fidelity,hallucination,omission,note,risk,hare,expert,bertscore,rouge1,rougeL,bleu,chrf,meteor

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from medassay.metrics.hare import entity_scores, triple_f1
+from medassay.metrics.hare_paper import entity_scores, triple_f1
 from medassay.models.base import Matrix
 from medassay.models.graphs import ModelSet
 from medassay.models.roles import EmbeddedNer

@@ -84,8 +84,8 @@ def test_python_is_checked_as_the_command_line_is() -> None:
     for threshold in ("0.7", float("nan"), -5, True, [0.7], np.inf):
         with pytest.raises(MedassayError, match="hare: threshold"):
             Hare(threshold=threshold)  # type: ignore[arg-type]
-    assert Hare(threshold=np.float64(0.5)).threshold == 0.5
-    assert Hare(threshold=None).threshold is None
+    assert Hare(threshold=np.float64(0.5)).rules.threshold == 0.5
+    assert Hare(threshold=None).rules.threshold is None
 
 
 def test_text_is_read_as_the_type_that_the_setting_has() -> None:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
-from medassay.errors import ModelError
+from medassay.errors import MissingExtra, ModelError
 from medassay.models.fetching import fetch, wanted_files
 from medassay.models.hub_files import cached
 from medassay.models.inventory import model_items
 from medassay.models.loading import PAPER
 
-COMMIT = "c" * 40
+from .hub_server import COMMIT, Hub, serving
+
 FILES = {
     "config.json": b'{"architectures": ["BertModel"]}',
     "tokenizer.json": b"{}",
@@ -31,73 +29,11 @@ FILES = {
 }
 
 
-class Hub(BaseHTTPRequestHandler):
-    """The few answers of a model hub that fetching asks for."""
-
-    asked: ClassVar[list[str]]
-    models: ClassVar[dict[str, dict[str, bytes]]]
-
-    def do_HEAD(self) -> None:
-        self.answer(body=False)
-
-    def do_GET(self) -> None:
-        self.answer(body=True)
-
-    def answer(self, body: bool) -> None:
-        path = self.path.partition("?")[0]
-        self.asked.append(path)
-        for name, files in self.models.items():
-            if path.startswith(f"/api/models/{name}/tree/"):
-                tree = [{"type": "file", "path": f, "size": len(c), "oid": git_hash(c)} for f, c in files.items()]
-                return self.send(json.dumps(tree).encode(), body)
-            if path == f"/api/models/{name}" or path.startswith(f"/api/models/{name}/revision/"):
-                siblings = [{"rfilename": file} for file in files]
-                info = {"id": name, "modelId": name, "sha": COMMIT, "siblings": siblings, "private": False}
-                return self.send(json.dumps(info).encode(), body)
-            start = f"/{name}/resolve/{COMMIT}/"
-            if path.startswith(start) and path[len(start) :] in files:
-                return self.send(files[path[len(start) :]], body)
-        self.send_response(404)
-        self.send_header("X-Error-Code", "RepoNotFound")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-        return None
-
-    def send(self, content: bytes, body: bool) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("ETag", f'"{git_hash(content)}"')
-        self.send_header("X-Repo-Commit", COMMIT)
-        self.end_headers()
-        if body:
-            self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-
-def git_hash(content: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0%s" % (len(content), content)).hexdigest()
-
-
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hub]]:
-    class Ours(Hub):
-        asked: ClassVar[list[str]] = []
-        models: ClassVar[dict[str, dict[str, bytes]]] = {
-            "some/model": dict(FILES),
-            **{name: dict(FILES) for name in PAPER.values()},
-        }
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Ours)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    yield Ours
-    server.shutdown()
-    server.server_close()
+    models = {"some/model": FILES, **dict.fromkeys(PAPER.values(), FILES)}
+    with serving(models, tmp_path / "cache", monkeypatch) as server:
+        yield server
 
 
 def test_only_weights_configuration_tokenizer_and_licence_are_wanted() -> None:
@@ -132,15 +68,24 @@ def test_a_model_lands_in_a_folder_of_ones_own(hub: type[Hub], tmp_path: Path) -
 def test_the_paper_lands_in_a_folder_a_role(hub: type[Hub], tmp_path: Path, medassay: Callable[..., Any]) -> None:
     ran = medassay("models", "fetch", "paper", "--to", tmp_path / "paper")
     assert ran.code == 0
-    assert ran.out.splitlines()[1] == f"{PAPER['ner']}: {tmp_path / 'paper' / 'ner'}"
-    assert sorted(path.name for path in (tmp_path / "paper").iterdir()) == sorted(PAPER)
+    assert ran.out.splitlines()[0] == f"{PAPER['ner']}: {tmp_path / 'paper' / 'ner'}"
+    assert sorted(path.name for path in (tmp_path / "paper").iterdir()) == sorted([*PAPER, "models.toml"])
+    assert "likelihood: not fetched. BARTScore's BART fine-tuned on ParaBank2 is not on the hub" in ran.err
 
 
-def test_pickled_weights_alone_are_not_fetched(hub: type[Hub]) -> None:
+def test_pickled_weights_need_the_extra(hub: type[Hub], monkeypatch: pytest.MonkeyPatch) -> None:
     del hub.models["some/model"]["model.safetensors"]
-    with pytest.raises(ModelError, match=r"some/model: its weights are pickled \(pytorch_model.bin\)"):
+    monkeypatch.setattr("medassay.models.converting.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"Converting pytorch_model.bin .* needs the extra 'hf'"):
         fetch("some/model")
     assert not any("resolve" in path for path in hub.asked)
+
+
+def test_a_model_without_weights(hub: type[Hub]) -> None:
+    del hub.models["some/model"]["model.safetensors"], hub.models["some/model"]["pytorch_model.bin"]
+    hub.models["some/model"]["training_args.bin"] = b"pickle"
+    with pytest.raises(ModelError, match="no weights on the hub that can be read"):
+        fetch("some/model")
 
 
 def test_a_model_that_the_hub_does_not_have(hub: type[Hub]) -> None:

@@ -48,7 +48,7 @@ def test_a_missing_shard_is_named(folder: Path) -> None:
 @pytest.mark.parametrize("file", ["pytorch_model.bin", "model.pt"])
 def test_pickled_weights_are_refused(folder: Path, file: str) -> None:
     (folder / "model.safetensors").rename(folder / file)
-    with pytest.raises(ModelError, match=rf"pickled \({file}\).*only safetensors.*docs/models.md"):
+    with pytest.raises(ModelError, match=rf"pickled \({file}\).*only safetensors.*models convert {file}"):
         open_folder("ner", str(folder))
 
 

@@ -18,8 +18,12 @@ def test_an_unknown_role_names_the_nearest() -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_the_paper_names_its_own_models_and_leaves_the_rest_embedded(role: str) -> None:
-    assert resolve(role, "paper") == PAPER.get(role, "embedded")
     assert resolve(role, "embedded") == "embedded"
+    if role == "likelihood":
+        with pytest.raises(ModelError, match="ParaBank2 is not on the hub"):
+            resolve(role, "paper")
+    else:
+        assert resolve(role, "paper") == PAPER.get(role, "embedded")
 
 
 def test_a_models_file_names_sources_by_role(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`medassay models list|check|fetch`."""
+"""`medassay models list|check|fetch|convert`."""
 
 from __future__ import annotations
 
@@ -51,11 +51,27 @@ def fetch_command(
     to: Annotated[Path | None, typer.Option(help="Folder to copy to; default: the hub's cache.")] = None,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of one model.")] = None,
 ) -> None:
-    """Copy a model from the hub: safetensors weights, configuration and tokenizer only."""
+    """Copy a model from the hub: weights (as safetensors), configuration and tokenizer only."""
     from medassay.models.fetching import fetch
+    from medassay.models.sources import read_paper
 
     for name, folder in fetch(what, to, revision):
         typer.echo(f"{name}: {folder}")
+    for role, reason in read_paper().unavailable.items() if what == "paper" else ():
+        console.say(f"{role}: not fetched. {reason}")
+
+
+@models_app.command("convert")
+def convert_command(
+    weights: Annotated[Path, typer.Argument(help="A file of pickled weights (.bin, .pt, .pth).")],
+    base: Annotated[Path, typer.Option(help="Folder of a model of the same architecture: configuration, tokenizer.")],
+    to: Annotated[Path, typer.Option(help="New folder for the model.")],
+) -> None:
+    """Convert pickled weights to a model folder with safetensors; the file is opened in a process of its own."""
+    from medassay.models.converting import convert_file
+
+    console.need_extra("converting weights", "hf", "torch", "safetensors")
+    typer.echo(f"{weights}: {convert_file(weights, base, to)}")
 
 
 def _items(folder: Path | None) -> list[Item]:

@@ -20,12 +20,14 @@ def train(
     out: Annotated[Path, typer.Option(help="Folder for the model, as models.load(role, folder) reads it.")],
     data: Annotated[
         Path | None,
-        typer.Option(help="Annotation (ner, re), JSON lines of concepts (align), CSV of pairs (all others but kge)."),
+        typer.Option(
+            help="Annotation (ner, re), JSON lines of concepts or a UMLS folder (align), CSV of pairs (others)."
+        ),
     ] = None,
     base: Annotated[
         str | None, typer.Option(help="Folder of a BERT to start from; preset paper: any encoder of transformers.")
     ] = None,
-    preset: Annotated[str, typer.Option(help="embedded: our recipes; paper: HARE's settings (ner, re).")] = "embedded",
+    preset: Annotated[str, typer.Option(help="embedded: our recipes; paper: HARE's (ner, re, align).")] = "embedded",
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data; default: the recipe's.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split and of training.")] = 0,
     general: Annotated[Path | None, typer.Option(help="align: texts, one per line, whose similarity stays.")] = None,
@@ -36,8 +38,6 @@ def train(
     """Train a model for one role on your own annotation; a part is held out and measured."""
     _check_paths(out, {"--data": data, "--base": Path(base) if base else None, "--general": general, "--umls": umls})
     console.need_extra("training", "train", "torch", "transformers", "onnx")
-    if preset == "paper" and (epochs is not None or seed != 0):
-        raise InputError("--preset paper repeats published settings: leave out --epochs and --seed")
     if role == "kge":
         from medassay.training.kge import train_kge
 

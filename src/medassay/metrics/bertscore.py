@@ -27,9 +27,6 @@ from medassay.metrics.settings import Range
 from medassay.models.base import TokenStates
 from medassay.scores import Score
 
-PAPER = "microsoft/deberta-xlarge-mnli"
-"""The model of BERTScore and MedBERTScore in Ben Abacha et al. 2023."""
-
 OVERLAP = 100
 """Tokens that neighbouring windows share (MedBERTScore-SP)."""
 
@@ -68,9 +65,8 @@ class BertScore(SetMetric):
         super().__init__(references=references)
         from medassay.models import load
 
-        source = PAPER if models == "paper" else models
-        self.encoder = load("encoder", source)
-        self.roles = (("encoder", source),)
+        self.encoder = load("encoder", models)
+        self.roles = (("encoder", models),)
         self.layer = default_layer(self.encoder.name, self.encoder.layers) if layer is None else layer
         if self.layer not in self.encoder.layers:
             known = self.encoder.layers

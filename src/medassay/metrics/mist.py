@@ -20,7 +20,7 @@ from medassay.language.checks import problem
 from medassay.language.mentions import Mention, Names, mentions, names_of
 from medassay.metrics.base import Floats, Metric
 from medassay.metrics.ensemble import ZMean
-from medassay.models import load
+from medassay.models import for_metric, load
 from medassay.models.kge import ConceptVectors
 from medassay.scores import Score
 from medassay.spans import Span
@@ -260,8 +260,9 @@ class MistComb1(ZMean):
 class MistComb2(ZMean):
     """Mean of z-scores of MIST, ROUGE-1 recall and BLEURT; higher is better, 0 is the average note.
 
-    bleurt: the metric that stands for BLEURT: the embedded `clinicalbleurt`, or `bleurt`, the paper's own
-    BLEURT-20 (from the hub). `reference` and `missing` as for `mist-comb1`.
+    bleurt: the metric that stands for BLEURT: `bleurt`, the paper's own BLEURT-20, where the models have one
+    (`--models paper`, or the folder of `models fetch paper`), else the embedded `clinicalbleurt`. `reference` and
+    `missing` as for `mist-comb1`.
     """
 
     name = "mist-comb2"
@@ -272,11 +273,13 @@ class MistComb2(ZMean):
     def __init__(
         self,
         *,
-        bleurt: str = "clinicalbleurt",
+        bleurt: str | None = None,
         reference: str | None = None,
         missing: Literal["unscored", "skip"] = "unscored",
         models: str | None = None,
         references: Literal["best", "mean"] = "best",
     ) -> None:
+        if bleurt is None:
+            bleurt = "clinicalbleurt" if models is None or for_metric("bleurt", models) == models else "bleurt"
         members = ("mist", "rouge1_r", bleurt)
         super().__init__(members, reference=reference, missing=missing, models=models, references=references)

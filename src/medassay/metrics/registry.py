@@ -18,6 +18,7 @@ from medassay.cases import Case
 from medassay.errors import MedassayError, UnknownName, nearest
 from medassay.metrics.base import Metric, Part
 from medassay.metrics.settings import parameters, read_setting
+from medassay.models import for_metric
 
 BUILT_IN: dict[str, str] = {
     "hare": "medassay.metrics.hare:Hare",
@@ -250,7 +251,10 @@ def _construct(cls: type[Metric], name: str, inside: str | None, settings: Mappi
     if free:
         given["members"] = tuple(free)
     common = {key: value for key, value in settings.items() if key in known and value is not None}
-    return cls(**{**common, **given})
+    chosen = {**common, **given}
+    if isinstance(chosen.get("models"), str):
+        chosen["models"] = for_metric(name, chosen["models"])
+    return cls(**chosen)
 
 
 def _check_known(name: str, setting: str, known: Collection[str]) -> None:

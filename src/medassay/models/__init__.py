@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from medassay.models.loading import model_set as model_set
     from medassay.models.loading import resolve as resolve
     from medassay.models.loading import unload as unload
+    from medassay.models.sources import for_metric as for_metric
 
-__all__ = ["PAPER", "ROLES", "Matrix", "ModelSet", "fetch", "load", "model_set", "resolve", "unload"]
+__all__ = ["PAPER", "ROLES", "Matrix", "ModelSet", "fetch", "for_metric", "load", "model_set", "resolve", "unload"]
 
-_HOMES = {"Matrix": "base", "ModelSet": "graphs", "fetch": "fetching"}
+_HOMES = {"Matrix": "base", "ModelSet": "graphs", "fetch": "fetching", "for_metric": "sources"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,19 +1,28 @@
-"""Copying a model from the hub: safetensors weights, configuration, tokenizer and licence, nothing else."""
+"""Copying a model from the hub: weights, configuration, tokenizer and licence, nothing else.
+
+Weights are kept as safetensors. Where a model only has pickled ones they are copied to a folder of their own,
+converted in a process of their own (`converting.py`) and deleted.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
+import tempfile
 from pathlib import Path, PurePosixPath
 
-from medassay.errors import ModelError
-from medassay.models.hub_files import pickled
-from medassay.models.loading import PAPER
+from medassay.errors import MissingExtra, ModelError
+from medassay.models.converting import check_converter, convert
+from medassay.models.hub_files import write_origin
+from medassay.models.sources import read_paper, write_models_file
 
 _KINDS = (".safetensors", ".json", ".txt", ".model")
 _PLAIN = ("README.md", "LICENSE", "LICENSE.md", "LICENSE.txt", "NOTICE")
 _SIDE_FOLDERS = ("1_Pooling", "2_Dense")
 """Subfolders that say how a sentence encoder pools; all others (onnx, openvino …) are left alone."""
+_PICKLED_WEIGHTS = re.compile(r"pytorch_model(-\d+-of-\d+)?\.bin")
+"""The library's own names of pickled weights; other .bin files (tokenizers, optimisers) are never touched."""
 
 
 def fetch(what: str, to: Path | None = None, revision: str | None = None) -> list[tuple[str, Path]]:
@@ -28,7 +37,11 @@ def fetch(what: str, to: Path | None = None, revision: str | None = None) -> lis
         return [(what, _fetch_one(what, to, revision))]
     if revision:
         raise ModelError("--revision belongs to one model; fetch the models of 'paper' one by one with it")
-    return [(name, _fetch_one(name, to / role if to else None, None)) for role, name in PAPER.items()]
+    paper = read_paper()
+    fetched = [(name, _fetch_one(name, to / role if to else None, None)) for role, name in paper.roles.items()]
+    if to:
+        write_models_file(to, paper)
+    return fetched
 
 
 def _fetch_one(name: str, to: Path | None, revision: str | None) -> Path:
@@ -38,23 +51,39 @@ def _fetch_one(name: str, to: Path | None, revision: str | None) -> Path:
     endpoint = os.environ.get("HF_ENDPOINT") or None
     try:
         info = HfApi(endpoint=endpoint).model_info(name, revision=revision, timeout=20)
-        wanted = wanted_files([file.rfilename for file in info.siblings or []], name)
+        files = [file.rfilename for file in info.siblings or []]
+        wanted, pickles = wanted_files(files, name), pickled_weights(files)
+        if pickles:
+            check_converter(pickles[0])
         _hush()
-        # The commit, not the branch: what is listed here is what is copied.
-        folder = snapshot_download(
-            name, revision=info.sha, allow_patterns=wanted, local_dir=to, endpoint=endpoint, max_workers=4
-        )
-        return _named(Path(folder), str(info.sha)) if to is None else Path(folder)
+
+        def download(patterns: list[str], folder: Path | None) -> Path:
+            # The commit, not the branch: what is listed here is what is copied.
+            return Path(
+                snapshot_download(
+                    name, revision=info.sha, allow_patterns=patterns, local_dir=folder, endpoint=endpoint, max_workers=4
+                )
+            )
+
+        folder = download(wanted, to)
+        if pickles:
+            with tempfile.TemporaryDirectory(prefix="medassay-convert-") as apart:
+                download(pickles, Path(apart))
+                convert([Path(apart) / file for file in pickles], folder)
+        if to is None:
+            return _named(folder, str(info.sha))
+        write_origin(folder, name, str(info.sha))
+        return folder
     except HFValidationError as error:
-        raise ModelError(f"'{name}' is not a hub name such as {PAPER['ner']} ({error})") from error
-    except ModelError:
+        raise ModelError(f"'{name}' is not a hub name such as {read_paper().roles['ner']} ({error})") from error
+    except (ModelError, MissingExtra):
         raise
     except Exception as error:  # each way to have no network has its own type, in two HTTP libraries
         raise _unreachable(name, error) from error
 
 
 def wanted_files(files: list[str], name: str) -> list[str]:
-    """Which of a repository's files to copy; an error where its weights only exist pickled."""
+    """Which of a repository's files to copy as they are; an error where it has no weights at all."""
     wanted = []
     for file in files:
         path = PurePosixPath(file)
@@ -62,10 +91,16 @@ def wanted_files(files: list[str], name: str) -> list[str]:
         at_top = place == "." and (path.suffix in _KINDS or path.name in _PLAIN)
         if at_top or (place in _SIDE_FOLDERS and path.suffix == ".json"):
             wanted.append(file)
-    if not any(file.endswith(".safetensors") for file in wanted):
-        unsafe = [file for file in files if PurePosixPath(file).suffix in (".bin", ".pt", ".pth", ".ckpt")]
-        raise pickled(name, unsafe[0]) if unsafe else ModelError(f"{name}: no weights at all on the hub")
+    if not any(file.endswith(".safetensors") for file in wanted) and not pickled_weights(files):
+        raise ModelError(f"{name}: no weights on the hub that can be read (safetensors, or pytorch_model.bin)")
     return wanted
+
+
+def pickled_weights(files: list[str]) -> list[str]:
+    """The pickled weights to convert: none where there are safetensors."""
+    if any(file.endswith(".safetensors") and "/" not in file for file in files):
+        return []
+    return sorted(file for file in files if _PICKLED_WEIGHTS.fullmatch(file))
 
 
 def _named(folder: Path, commit: str) -> Path:

@@ -30,6 +30,8 @@ _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "spm.model", "spiece
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 _NAME = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
 _EDGE = 1 << 20
+ORIGIN = "medassay-origin.json"
+"""The file in which `models fetch` notes where a folder came from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def open_folder(role: str, source: str) -> HubFolder:
         if not path.is_dir():
             raise ModelError(f"{source}: no such model folder. Give a folder, a hub name, or embedded")
         remedy = "Copy the whole model folder again, or `medassay models fetch NAME --to FOLDER`"
-        name = f"{path.resolve().name}@{fingerprint(path)}"
+        name = f"{read_origin(path) or path.resolve().name}@{fingerprint(path)}"
     else:
         path = cached(source)
         remedy = f"`medassay models fetch {source}`"
@@ -133,9 +135,23 @@ def pickled(where: str, file: str) -> ModelError:
     """The refusal of weights that only exist pickled."""
     return ModelError(
         f"{where}: its weights are pickled ({file}) and opening them could run code; only safetensors are "
-        "read. Ask the authors for model.safetensors, take a revision that has it (`medassay models fetch "
-        "NAME --revision …`), or convert it on a machine you can afford to lose (docs/models.md)"
+        f"read. `medassay models fetch NAME` converts what it copies; for a file that you have: `medassay models "
+        f"convert {file} --base {where} --to FOLDER`"
     )
+
+
+def write_origin(folder: Path, name: str, commit: str) -> None:
+    """Note in a folder which hub model it is a copy of."""
+    (folder / ORIGIN).write_text(json.dumps({"name": name, "commit": commit}) + "\n", encoding="utf-8")
+
+
+def read_origin(folder: Path) -> str:
+    """The hub name of the model that a folder is a copy of; empty where nothing says so."""
+    try:
+        noted = json.loads((folder / ORIGIN).read_text(encoding="utf-8"))["name"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return noted if isinstance(noted, str) and _NAME.match(noted) else ""
 
 
 def check_architecture(role: str, folder: Path, config: dict[str, Any]) -> None:
@@ -158,7 +174,8 @@ def fingerprint(folder: Path) -> str:
     Weights count by size and by their first and last megabyte, so that large models open fast.
     """
     digest = hashlib.sha256()
-    for path in sorted([*folder.glob("*.json"), *folder.glob("*.txt"), *weights(folder)]):
+    listed = [path for path in folder.glob("*.json") if path.name != ORIGIN]
+    for path in sorted([*listed, *folder.glob("*.txt"), *weights(folder)]):
         size = path.stat().st_size
         digest.update(f"{path.name} {size}\n".encode())
         with path.open("rb") as file:

@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 import copyreg
-import json
-import tomllib
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from medassay.errors import ModelError, UnknownName, nearest
+from medassay.errors import UnknownName, nearest
 from medassay.models.base import (
     CheckerModel,
     Encoder,
@@ -26,26 +24,15 @@ from medassay.models.base import (
     RelationModel,
 )
 from medassay.models.graphs import HOME, ModelSet
+from medassay.models.sources import paper_names, resolve_source
 
 if TYPE_CHECKING:
     from medassay.models.kge import ConceptVectors
 
 ROLES = ("encoder", "ner", "re", "align", "expert", "image", "likelihood", "nli", "quality", "kge", "checker")
 
-PAPER = {
-    "encoder": "UFNLP/gatortronS",
-    "ner": "knowlab-research/HARE-NER",
-    "re": "knowlab-research/HARE-RE",
-    "align": "knowlab-research/HARE-alignment",
-    "image": "vinid/plip",
-    "nli": "pritamdeka/PubMedBERT-MNLI-MedNLI",
-    "likelihood": "facebook/bart-large-cnn",
-    "quality": "lucadiliello/BLEURT-20",
-}
-"""The papers' own models, on the hub; other roles have none and stay embedded."""
-
-FAST = ("checker", "nli")
-"""Roles whose model is another one in the fast set."""
+PAPER = paper_names()
+"""The papers' own models, on the hub (paper.toml); other roles have none and stay embedded."""
 
 
 @overload
@@ -76,41 +63,8 @@ def load(role: str, spec: str = "embedded") -> Any:
 
 
 def resolve(role: str, spec: str) -> str:
-    """The one source that a specification means for a role: `embedded`, `fast`, a folder, or a hub name.
-
-    In a folder with one subfolder per role, and in a models file, a role left out is embedded.
-    """
-    if spec == "embedded":
-        return spec
-    if spec == "fast":
-        return "fast" if role in FAST else "embedded"
-    if spec == "paper":
-        return PAPER.get(role, "embedded")
-    path = Path(spec).expanduser()
-    if path.suffix in (".toml", ".json"):
-        return resolve(role, _from_file(path, role))
-    if any((path / name).is_dir() for name in ROLES):
-        return str(path / role) if (path / role).is_dir() else "embedded"
-    return spec
-
-
-def _from_file(path: Path, role: str) -> str:
-    """A models file: `ner = "folder or hub name"`, one line per role; folders are looked for beside the file first."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        table = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except (OSError, ValueError) as error:
-        raise ModelError(f'{path}: not a models file ({error}); write lines such as ner = "folder"') from error
-    if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
-        raise ModelError(f'{path}: not a models file; write one line per role, such as ner = "folder"')
-    unknown = [name for name in table if name not in ROLES]
-    if unknown:
-        raise UnknownName(f"{path}: no model role '{unknown[0]}'{nearest(unknown[0], ROLES)}")
-    named: str = table.get(role, "embedded")
-    if named.endswith((".toml", ".json")):
-        raise ModelError(f"{path}: '{named}' for the role '{role}' is a file; give a folder or a hub name")
-    beside = path.parent / Path(named).expanduser()
-    return str(beside) if beside.is_dir() else named
+    """The one source of a role: `embedded`, `fast`, a folder, or a hub name (sources.py)."""
+    return resolve_source(role, spec, ROLES)
 
 
 @lru_cache(maxsize=64)

@@ -1,14 +1,15 @@
 """What `medassay train ROLE` does: read annotation, hold a tenth out, train, measure, write a model folder.
 
 Preset `embedded` trains our own recipes on a BERT base and writes ONNX graphs with a manifest; preset
-`paper` repeats HARE's settings on any encoder of the transformers library. Both kinds of folder are
-read by `models.load(role, folder)`.
+`paper` repeats HARE's settings (ner, re; align: SapBERT's loss on synonyms) on any encoder of the transformers
+library. Both kinds of folder are read by `models.load(role, folder)`.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from medassay.training.expert import (
 )
 from medassay.training.loop import Schedule
 from medassay.training.ner import char_spans, evaluate_ner, gold_spans, span_f1, train_ner, words_of
-from medassay.training.paper import train_ner_paper, train_re_paper
+from medassay.training.paper import PAPER, train_ner_paper, train_re_paper
 from medassay.training.relations import mark, predict_relations, train_re
 
 TRAINED = ("ner", "re", "align", "expert", "quality", "nli", "likelihood", "image")
@@ -61,10 +62,7 @@ def train_role(
     if role not in TRAINED:
         raise UnknownName(f"no recipe for the role '{role}'{nearest(role, TRAINED) or '.'} Roles: {', '.join(TRAINED)}")
     if preset == "paper":
-        if role not in ("ner", "re"):
-            raise UnknownName(f"preset 'paper' has no recipe for '{role}': HARE publishes settings for ner and re")
-        train = train_ner_paper if role == "ner" else train_re_paper
-        return train(read_annotation(data), base, out).held_out
+        return _paper(role, data, base, out, epochs, seed)
     if preset != "embedded":
         close = nearest(preset, ("embedded", "paper")) or "."
         raise UnknownName(f"no preset '{preset}'{close} Presets: embedded, paper")
@@ -96,6 +94,23 @@ def train_role(
     lines = general.read_text(encoding="utf-8").splitlines() if general else []
     plan = Schedule(epochs=epochs or 2, rate=3e-4, batch=256, seed=seed)
     return _align(read_concepts(data), [t for t in lines if t.strip()], base, out, plan)
+
+
+def _paper(role: str, data: Path, base: str, out: Path, epochs: int | None, seed: int) -> dict[str, float]:
+    """HARE's published recipes; `epochs` None keeps the published number."""
+    if role not in ("ner", "re", "align"):
+        raise UnknownName(f"preset 'paper' has no recipe for '{role}': HARE publishes settings for ner, re and align")
+    if role == "align":
+        from medassay.training.sapbert import SAPBERT, read_names, train_sapbert
+
+        return train_sapbert(read_names(data), base, out, planned(SAPBERT, epochs, seed)).held_out
+    train = train_ner_paper if role == "ner" else train_re_paper
+    return train(read_annotation(data), base, out, planned(PAPER, epochs, seed)).held_out
+
+
+def planned(plan: Schedule, epochs: int | None, seed: int) -> Schedule:
+    """A published plan with the epochs, where given, and the seed asked for."""
+    return replace(plan, epochs=epochs or plan.epochs, seed=seed)
 
 
 def _encoder(model: Any) -> SplitEncoder:

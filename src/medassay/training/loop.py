@@ -1,12 +1,13 @@
-"""The one training loop: AdamW, warm-up and linear decay, bf16 on CUDA, averaged weights, seeds."""
+"""The one training loop: AdamW, warm-up and decay, bf16 on CUDA, averaged weights, seeds."""
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import torch
@@ -19,7 +20,8 @@ Batch = TypeVar("Batch")
 class Schedule:
     """How long and how fast: `rate` for encoder layers, `head_rate` for what starts from random numbers.
 
-    `average` is the decay of the running mean of weights that is kept in the end (0 keeps the last).
+    `average` is the decay of the running mean of weights that is kept in the end (0 keeps the last). `decay` is the
+    shape of the rate after the warm-up, `betas` and `eps` are AdamW's.
     """
 
     epochs: int = 8
@@ -31,6 +33,22 @@ class Schedule:
     clip: float = 1.0
     average: float = 0.0
     seed: int = 0
+    decay: Literal["linear", "cosine"] = "linear"
+    betas: tuple[float, float] = (0.9, 0.98)
+    eps: float = 1e-6
+
+    def factor(self, step: int, total: int) -> float:
+        """What the rates are multiplied by at a step: up to 1 in the warm-up, then down to 0.
+
+        >>> plan = Schedule(warmup=0.0, decay="cosine")
+        >>> [round(plan.factor(step, 4), 2) for step in range(4)]
+        [1.0, 1.0, 0.75, 0.25]
+        """
+        warm = max(1.0, self.warmup * total)
+        left = (1.0 - step / total) / (1.0 - warm / total) if total > warm else 1.0
+        if self.decay == "cosine":
+            left = 0.5 * (1.0 - math.cos(math.pi * min(1.0, left)))
+        return min((step + 1) / warm, left)
 
 
 def set_seed(seed: int) -> None:
@@ -75,7 +93,7 @@ def fit(
     """
     trained = [w for w in model.parameters() if w.requires_grad]
     cuda = trained[0].is_cuda
-    optimiser = torch.optim.AdamW(_groups(model, plan, rate_of), betas=(0.9, 0.98), eps=1e-6, fused=cuda)
+    optimiser = torch.optim.AdamW(_groups(model, plan, rate_of), betas=plan.betas, eps=plan.eps, fused=cuda)
     bases = [group["lr"] for group in optimiser.param_groups]
     mean = [w.detach().clone() for w in trained] if plan.average else []
     step, losses, total = 0, [], 0
@@ -85,11 +103,8 @@ def fit(
         total = total or max(1, len(items) * plan.epochs)
         summed = torch.zeros((), device=trained[0].device)
         for item in items:
-            warm = max(1.0, plan.warmup * total)
-            left = 1.0 - step / total
-            factor = min((step + 1) / warm, left / (1.0 - warm / total) if total > warm else 1.0)
             for group, base in zip(optimiser.param_groups, bases):
-                group["lr"] = base * factor
+                group["lr"] = base * plan.factor(step, total)
             with torch.autocast("cuda", torch.bfloat16, enabled=cuda):
                 loss = loss_of(item)
             loss.backward()

@@ -79,6 +79,19 @@ def _read_names(path: Path, sources: Collection[str]) -> tuple[dict[str, str], d
     return {c: text for c, (_, text) in labels.items()}, {form: c for form, (_, c) in names.items()}
 
 
+def read_synonyms(path: Path) -> dict[str, tuple[str, ...]]:
+    """The English names of each concept of an MRCONSO.RRF that are not suppressed, the preferred one first."""
+    names: dict[str, dict[str, int]] = {}
+    for cells in _rows(path, _NAME_COLUMNS):
+        concept, language, status, _, form, _, preferred = cells[:7]
+        if language != "ENG" or cells[16] in ("O", "E", "Y"):
+            continue
+        rank = (status != "P") * 4 + (form != "PF") * 2 + (preferred != "Y")
+        known = names.setdefault(concept, {})
+        known[cells[14]] = min(rank, known.get(cells[14], rank))
+    return {concept: tuple(sorted(known, key=lambda name: known[name])) for concept, known in names.items()}
+
+
 def _read_relations(path: Path, known: Collection[str], sources: Collection[str]) -> Iterator[tuple[str, str, str]]:
     """Triples of two known concepts. REL and RELA say what the second concept is to the first."""
     for cells in _rows(path, _RELATION_COLUMNS):
