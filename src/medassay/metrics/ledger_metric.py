@@ -165,21 +165,7 @@ class LedgerMetric(Metric):
             scores.append(single[0] if len(single) == 1 else over_references(self, single))
         return scores
 
-    def problem(self, texts: Texts) -> str | None:
-        """Why a case cannot be scored, or None."""
-        if texts.reference is None and texts.source is None:
-            return "no reference and no source; it needs one of them"
-        for name in (CANDIDATE, REFERENCE, SOURCE):
-            text = getattr(texts, name)
-            if text is not None and not looks_english(text):
-                return f"{name} {NOT_ENGLISH}"
-        against = against_of(texts)
-        return None if statements_of(getattr(texts, against)) else f"no statement found in the {against}"
-
     def _score(self, texts: Texts, ledger: Ledger, tallies: Tallies) -> Score:
-
-    def _score(self, texts: Texts, ledger: Ledger) -> Score:
-        tallies = Tallies.of(ledger, against_of(texts))
         score = self.count(tallies)
         if score.value is None:
             return score if tallies.candidate else Score.none(_nothing_stated(texts.candidate))
