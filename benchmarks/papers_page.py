@@ -179,7 +179,8 @@ def render_notes(found: Json) -> list[str]:
         f"Ours: the {found['pairs']} pairs at hand ({found['dialogues']} dialogues), one part of the published set; "
         f"all metrics on the {found['common']} of them that every metric scores (MIST needs a concept in the "
         "reference). Aggregate: ¼(2 r_F1 − r_H − r_O). The rates stand as published, an omission rate of −1 included. "
-        f"Tables 3 to 6 of the paper: {NO_OURS} CONSULT-FACTS and CONSULT-FULL are in-house collections, MEDIQA-RRS is not "
+        f"Tables 3 to 6 of the paper: {NO_OURS} CONSULT-FACTS and CONSULT-FULL are in-house collections, MEDIQA-RRS is "
+        "not "
         "at hand, and the averages of Table 6 need all of them.",
         "",
         *table(

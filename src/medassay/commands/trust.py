@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, cast
 
 import typer
 
@@ -60,7 +60,16 @@ def trust(
 
     if mode not in ("clinical", "paper"):
         raise typer.BadParameter(f"'{mode}' is neither clinical nor paper", param_hint="--mode")
-    made = load_trust(weights, policy, models, mode, mpp=mpp, budget=budget, distance=distance, seed=seed)
+    made = load_trust(
+        weights,
+        policy,
+        models,
+        cast(Literal["clinical", "paper"], mode),
+        mpp=mpp,
+        budget=budget,
+        distance=distance,
+        seed=seed,
+    )
     limits = {"timeout": subject_timeout, "concurrency": concurrency, "calls": subject_calls}
     subject = make_subject(subject_url, subject_model, subject_command, limits)
     job = TrustRun(
