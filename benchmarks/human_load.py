@@ -114,6 +114,7 @@ class Client:
         self.port, self.link, self.tally, self.rng = port, link, tally, rng
         self.cookie = ""
         self.csrf = ""
+        self.version = 0
         self.marks = 0
         self.stream: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
@@ -157,8 +158,9 @@ class Client:
         return list(dict.fromkeys(re.findall(r'href="/tasks/([0-9a-f]+)"', page.decode())))
 
     async def open(self, task: str) -> None:
-        """Load a task's page and take its token."""
+        """Load a task's page and take its token and the version it shows."""
         _, page, _ = await self.insist("GET", f"/tasks/{task}")
+        self.version = int(re.search(r'"version": (\d+)', page.decode())[1])  # type: ignore[index]
         self.csrf = re.search(r'name="csrf" content="([^"]+)"', page.decode())[1]  # type: ignore[index]
 
     async def save(self, task: str) -> None:
@@ -172,16 +174,17 @@ class Client:
                 {"kind": "set", "slot": "case", "question": "R", "value": self.rng.randint(0, 20)},
                 {
                     "kind": "mark", "mark": secrets.token_urlsafe(12), "slot": slot, "type": "fact",
-                    "start": start, "end": start + 5 + self.marks // 100, "flags": ["correct"],
+                    "start": start, "end": start + 5 + self.marks // 100, "flags": [],
                 },
                 {"kind": "comment", "slot": slot, "text": "word " * self.rng.randint(1, 20)},
             ]
         )  # fmt: skip
         event = secrets.token_urlsafe(12)
-        body = {"id": event, "change": change, "at": time.time(), "active_ms": 500}
-        status, _, _ = await self.insist("POST", f"/api/tasks/{task}/changes", body)
+        body = {"id": event, "change": change, "at": time.time(), "active_ms": 500, "base": self.version}
+        status, reply, _ = await self.insist("POST", f"/api/tasks/{task}/changes", body)
         if status == 200:
             self.tally.acknowledged[event] = task
+            self.version = int(json.loads(reply)["version"])
 
 
 async def annotate(client: Client, until: float, pause: float) -> None:

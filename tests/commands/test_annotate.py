@@ -14,6 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 from medassay.commands.annotate import annotate_app
+from medassay.commands.annotate_manage import read_secret
 from medassay.commands.baseline import baseline_app
 from medassay.errors import InputError, UnknownName
 from medassay.human.store import NewEvent, Store
@@ -136,16 +137,77 @@ def test_serving_to_others_insists_on_a_secret(command, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="at least 16"):
         command("annotate", "serve", "study.yaml", "--host", "192.0.2.7", "--secret-file", "secret")
     served = []
-    monkeypatch.setattr("medassay.human.web.app.serve", lambda app, host, port: served.append((host, port)))
+    monkeypatch.setattr("medassay.human.web.app.serve", lambda app, host, port, proxy: served.append((host, port)))
     monkeypatch.setattr("medassay.console.check_port", lambda host, port: None)
     monkeypatch.setenv("MEDASSAY_SECRET", "correct horse battery")
     with pytest.raises(InputError, match="--public-url"):
         command("annotate", "serve", "study.yaml", "--host", "0.0.0.0")
     shown = command("annotate", "serve", "study.yaml", "--host", "192.0.2.7")
-    assert served == [("192.0.2.7", 8765)] and "sign in with the secret" in shown
+    links = tmp_path / "study.links"
+    assert served == [("192.0.2.7", 8765)] and "sign in with the secret" in links.read_text(encoding="utf-8")
     assert "travel unencrypted" in shown
     quiet = command("annotate", "serve", "study.yaml", "--public-url", "https://study.example.org")
-    assert "unencrypted" not in quiet and "https://study.example.org/enter/" in quiet
+    assert "unencrypted" not in quiet
+    assert "https://study.example.org/enter/" in links.read_text(encoding="utf-8")
+    assert "/enter/" not in shown + quiet, "links are not for service logs"
+    assert links.stat().st_mode & 0o077 == 0
+
+
+def new_study(command, tmp_path, *words: str) -> None:
+    shutil.copy(TUTORIAL / "notes.csv", tmp_path / "notes.csv")
+    command("annotate", "new", "study.yaml", "--cases", "notes.csv", "--annotators", "anna,ben", *words)
+
+
+def test_coordinators_by_name_with_renewable_links(command, tmp_path):
+    new_study(command, tmp_path, "--coordinators", "kim,lee")
+    first = dict(line.split() for line in command("annotate", "links", "study.yaml").splitlines())
+    assert list(first) == ["anna", "ben", "kim", "lee"]
+    again = dict(line.split() for line in command("annotate", "links", "study.yaml", "--renew", "kim").splitlines())
+    assert again["kim"] != first["kim"] and {**again, "kim": ""} == {**first, "kim": ""}
+
+
+def test_a_secret_for_each_coordinator(tmp_path, monkeypatch):
+    monkeypatch.delenv("MEDASSAY_SECRET", raising=False)
+    path = tmp_path / "secret"
+    assert read_secret(None) is None
+    path.write_text("one secret for all of them\n", encoding="utf-8")
+    assert read_secret(path) == "one secret for all of them"
+    path.write_text("kim: a secret of her own\nlee: and one of his\n", encoding="utf-8")
+    assert read_secret(path) == {"kim": "a secret of her own", "lee": "and one of his"}
+    path.write_text("kim: a secret\nnonsense\n", encoding="utf-8")
+    with pytest.raises(InputError, match="name: secret"):
+        read_secret(path)
+
+
+def test_backup_restore_and_replace_on_the_command_line(command, tmp_path):
+    new_study(command, tmp_path)
+    links = command("annotate", "links", "study.yaml")
+    assert "0 changes written" in command("annotate", "backup", "study.yaml", "--out", "copy.zip")
+    assert "restored and checked" in command("annotate", "restore", "copy.zip", "back")
+    assert command("annotate", "links", "back/study.yaml") == links
+    assert "takes over 6 cases" in command("annotate", "replace", "study.yaml", "--annotator", "ben", "--by", "dee")
+    assert command("annotate", "links", "study.yaml").split()[::2] == ["anna", "dee", "coordinator"]
+    (tmp_path / "study.db").unlink()
+    with pytest.raises(InputError, match="annotate restore"):
+        command("annotate", "check", "study.yaml")
+
+
+def test_exports_are_for_their_owner_only(command, tmp_path):
+    new_study(command, tmp_path, "--no-training")
+    (tmp_path / "events.jsonl").write_text("old", encoding="utf-8")
+    (tmp_path / "events.jsonl").chmod(0o644)
+    command("annotate", "export", "study.yaml", "--out", "events.jsonl", "--what", "events")
+    command("annotate", "export", "study.yaml", "--out", "marks.csv", "--what", "highlights")
+    command("annotate", "argilla-write", "study.yaml", "ds")
+    for name in ("events.jsonl", "marks.csv", "ds/records.json", "study.key", "study.begun", "study.db"):
+        assert (tmp_path / name).stat().st_mode & 0o077 == 0, name
+
+
+def test_a_draft_is_refused_in_a_blinded_study(command, tmp_path):
+    new_study(command, tmp_path)
+    with pytest.raises(InputError, match="blinded"):
+        command("annotate", "draft", "study.yaml")
+    assert "0 tasks" in command("annotate", "draft", "study.yaml", "--off")
 
 
 def test_a_port_that_is_taken_is_named(command, tmp_path):

@@ -18,6 +18,8 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the human room needs the extra 'serve'")
 pytest.importorskip("yaml", reason="the human room needs the extra 'serve'")
 
+from tests.human.browser import ROWS, Served, start_browser
+
 from medassay.human.study import Study, load_study, new_study_text
 
 CASES = [
@@ -105,3 +107,28 @@ def postgres_url(postgres_server: str) -> str:
 def database(request: pytest.FixtureRequest) -> str:
     """The name of an empty database: a SQLite file, and PostgreSQL."""
     return "study.db" if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture(scope="module")
+def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Any]]:
+    """Two browsers with profiles of their own: two devices."""
+    started = [start_browser(str(tmp_path_factory.mktemp(f"profile{number}"))) for number in range(2)]
+    yield started
+    for driver in started:
+        driver.quit()
+
+
+@pytest.fixture
+def serve(make_study: Callable[..., Study]) -> Iterator[Callable[..., Served]]:
+    """Starts servers for studies made of the given rows; stops them afterwards."""
+    from medassay.human.web.app import create_app
+
+    running: list[Served] = []
+
+    def start(rows: list[tuple[str, ...]] | None = None, **settings: Any) -> Served:
+        running.append(Served(create_app(make_study(rows or ROWS, **{"training": False, **settings}))))
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.stop()

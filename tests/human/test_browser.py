@@ -2,189 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-import socket
-import threading
-import time
-from collections.abc import Callable, Iterator
-from typing import Any
-
 import pytest
 
 pytest.importorskip("fastapi", reason="the human room needs the extra 'serve'")
-webdriver = pytest.importorskip("selenium.webdriver", reason="needs the extra browser (selenium)")
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytest.importorskip("selenium.webdriver", reason="needs the extra browser (selenium)")
+
+from tests.human.browser import CHROMIUM, DRIVER, HOSTILE, ROWS, Page, keys, open_task
+
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromium-driver"),
 ]
-
-HOSTILE = '<script>window.hacked=1</script><img src=x onerror="window.hacked=1"><svg onload="window.hacked=1">'
-ROWS = [
-    (
-        "c1",
-        "alpha",
-        "A 61-year-old man 😀 on lisinopril for blood pressure.",
-        "Man, 61, lisinopril.",
-        "He is 61. " * 60,
-    ),
-    ("c1", "beta", f"A woman {HOSTILE} with asthma.", "Man, 61, lisinopril.", "He is 61. " * 60),
-    ("c2", "alpha", "Appendix removed today.", f"Appendicectomy. {HOSTILE}", f"Op note. {HOSTILE}"),
-    ("c2", "beta", "Gallbladder removed.", f"Appendicectomy. {HOSTILE}", f"Op note. {HOSTILE}"),
-]
-OPTIONS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-background-networking "
-    "--disable-component-update --disable-sync --no-first-run"
-)
-
-
-@pytest.fixture(scope="module")
-def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Any]]:
-    """Two browsers with profiles of their own: two devices."""
-    made = []
-    for number in range(2):
-        options = webdriver.ChromeOptions()
-        options.binary_location = CHROMIUM
-        for option in [*OPTIONS.split(), f"--user-data-dir={tmp_path_factory.mktemp(f'profile{number}')}"]:
-            options.add_argument(option)
-        made.append(webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER)))
-    yield made
-    for driver in made:
-        driver.quit()
-
-
-class Served:
-    """A running server, in a thread of this process."""
-
-    def __init__(self, app: Any) -> None:
-        import uvicorn
-
-        self.app, self.context = app, app.state.context
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}"
-        self.server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", access_log=False))
-        self.thread = threading.Thread(target=self.server.run, daemon=True)
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.02)
-
-    def link(self, name: str) -> str:
-        access = self.context.access
-        return f"{self.url}/enter/{access.coordinator_link() if name == 'coordinator' else access.link(name, 0)}"
-
-    def stop(self) -> None:
-        self.server.should_exit = True
-        self.thread.join(10)
-        self.context.store.close()
-
-
-@pytest.fixture
-def serve(make_study) -> Iterator[Callable[..., Served]]:
-    from medassay.human.web.app import create_app
-
-    running: list[Served] = []
-
-    def start(rows: list[tuple[str, ...]] | None = None, **settings: Any) -> Served:
-        running.append(Served(create_app(make_study(rows or ROWS, **{"training": False, **settings}))))
-        return running[-1]
-
-    yield start
-    for one in running:
-        one.stop()
-
-
-class Page:
-    """A browser window, in the words of the tests."""
-
-    def __init__(self, driver: Any, url: str, width: int = 1366, height: int = 900) -> None:
-        self.driver = driver
-        driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
-        self.size(width, height)
-        driver.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
-        driver.get(url)
-
-    def size(self, width: int, height: int) -> None:
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-
-    def js(self, script: str, *arguments: Any) -> Any:
-        return self.driver.execute_script(script, *arguments)
-
-    def one(self, css: str) -> Any:
-        self.until(lambda: self.driver.find_elements("css selector", css), css)
-        return self.driver.find_element("css selector", css)
-
-    def text(self, css: str) -> str:
-        return str(self.one(css).get_property("innerText"))
-
-    def value(self, css: str) -> str:
-        return str(self.one(css).get_property("value"))
-
-    def until(self, true: Callable[[], Any], what: str = "") -> None:
-        for _ in range(400):
-            if true():
-                return
-            time.sleep(0.03)
-        raise AssertionError(f"did not come true: {what}")
-
-    def ready(self) -> None:
-        self.until(lambda: self.js("return document.body.dataset.ready === 'yes'"), "page ready")
-
-    def saved(self) -> None:
-        self.until(lambda: self.text("#saved-text") == "Saved", "saved")
-
-    def leaves(self, address: str) -> None:
-        self.until(lambda: self.js("return location.pathname") != address, "next page")
-
-    def click(self, css: str) -> None:
-        element = self.one(css)
-        self.js("arguments[0].scrollIntoView({block: 'center'})", element)
-        element.click()
-
-    def press(self, *keys: str) -> None:
-        for key in keys:
-            self.driver.switch_to.active_element.send_keys(key)
-
-    def type(self, css: str, text: str) -> None:
-        element = self.one(css)
-        self.js("arguments[0].scrollIntoView({block: 'center'}); arguments[0].focus(); arguments[0].select()", element)
-        element.send_keys(text)
-
-    def select(self, css: str, start: int, end: int) -> None:
-        """Select characters (UTF-16) of a text as a mouse would, and wait for the small menu."""
-        self.js(
-            """const node = arguments[0]; const walk = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
-            const range = document.createRange(); let at = 0, set = false;
-            for (let t = walk.nextNode(); t; t = walk.nextNode()) {
-              if (!set && arguments[1] < at + t.length) { range.setStart(t, arguments[1] - at); set = true; }
-              if (arguments[2] <= at + t.length) { range.setEnd(t, arguments[2] - at); break; }
-              at += t.length; }
-            node.scrollIntoView({block: 'center'});
-            getSelection().removeAllRanges(); getSelection().addRange(range);""",
-            self.one(css), start, end,
-        )  # fmt: skip
-        self.until(lambda: self.js("return !document.getElementById('palette').hidden"), "palette")
-
-    def answer(self, slot: str, r: int, g: int, rg: int, c: int) -> None:
-        self.type("#q-case-R", str(r))
-        for name, value in (("G", g), ("RG", rg), ("C", c)):
-            self.type(f"#q-{slot}-{name}", str(value))
-        self.click(f"#panel-{slot} .choice-field input")
-
-
-def keys() -> Any:
-    from selenium.webdriver.common.keys import Keys
-
-    return Keys
-
-
-def open_task(driver: Any, served: Served, name: str = "anna") -> Page:
-    page = Page(driver, served.link(name))
-    page.click("#go-on")
-    page.ready()
-    return page
 
 
 def test_the_whole_flow_from_link_to_export(drivers, serve):
@@ -196,8 +24,7 @@ def test_the_whole_flow_from_link_to_export(drivers, serve):
         for _ in range(2):
             page.ready()
             for slot in "12":
-                if slot == "2":
-                    page.click("#next-text")
+                page.show(slot)
                 # Texts come in another order for everybody; the verdict goes by the text.
                 base = 3 + [row[2] for row in ROWS].index(page.text(f"#candidate-{slot}"))
                 page.answer(slot, 6 * factor, base * factor, (base - 2) * factor, base * factor)
@@ -252,7 +79,7 @@ def test_highlighting_counts_live_ticks_undo_and_resume_on_another_device(driver
 
 
 def test_a_selection_survives_what_comes_in_meanwhile(drivers, serve):
-    from medassay.human.store import NewEvent
+    from medassay.human.journal import NewEvent
 
     served = serve([ROWS[0]])
     page = open_task(drivers[0], served)
@@ -273,22 +100,20 @@ def test_a_task_by_keyboard_alone(drivers, serve):
     k = keys()
     page.press("r", k.ARROW_RIGHT, k.SHIFT + k.ARROW_RIGHT + k.NULL, k.ENTER)
     page.until(lambda: page.value("#q-case-R") == "1", "first fact")
-    assert page.text("#chips-reference .said") == "A man"
+    assert page.text("#chips-case .said") == "A man"
     page.press(k.END, k.SHIFT + k.ARROW_LEFT + k.NULL, k.ENTER)
     page.until(lambda: page.value("#q-case-R") == "2", "second fact")
     page.press("t", k.ARROW_RIGHT, k.ENTER)
     page.until(lambda: page.value("#q-1-G") == "1", "fact of the text")
-    page.press(k.TAB, k.SPACE)
-    page.until(lambda: page.value("#q-1-RG") == "1", "ticked")
-    page.press(k.TAB, k.SPACE)
-    page.until(lambda: page.value("#q-1-C") == "1", "ticked too")
-    page.press("a", k.ARROW_UP)
+    page.press("b")
+    page.until(lambda: page.value("#q-1-RG") == "1", "ticked: in both")
+    page.press("c")
+    page.until(lambda: page.value("#q-1-C") == "1", "ticked: correct")
+    page.type("#q-1-G", "")
+    page.press(k.ARROW_UP)
     page.until(lambda: page.value("#q-1-G") == "2", "one more")
-    page.press(k.TAB, k.TAB, k.TAB)
-    for _ in range(8):
-        if page.js("return document.activeElement.type") == "radio":
-            break
-        page.press(k.TAB)
+    page.press("a")
+    assert page.js("return document.activeElement.type") == "radio", "the first question without an answer"
     page.press(k.SPACE)
     page.saved()
     page.press(k.ESCAPE, "f")
@@ -298,30 +123,29 @@ def test_a_task_by_keyboard_alone(drivers, serve):
 
 def test_what_is_missing_is_shown_and_reachable(drivers, serve):
     page = open_task(drivers[0], serve())
+    page.type("#q-1-C", "0")
     page.click("#finish")
     page.until(lambda: "Before this task can be finished" in page.text("#notice"), "notice")
+    assert "Text B is not answered yet" in page.text("#notice")
     page.click("#notice li:nth-child(2) button")
     assert page.js("return document.activeElement.id") == "q-1-G"
-    page.type("#q-1-G", "2")
-    page.type("#q-1-RG", "4")
-    page.until(lambda: "More than" in page.text("#h-1-RG"), "a count that cannot be is said at once")
 
 
 def test_no_connection_means_not_saved_and_nothing_lost(drivers, serve):
     served = serve()
     page = open_task(drivers[0], served)
-    conditions = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-    page.driver.execute_cdp_cmd("Network.enable", {})
-    page.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
-    page.type("#q-case-R", "7")
-    page.until(lambda: "Not saved yet" in page.text("#saved-text"), "visibly not saved")
-    assert page.js("return Object.keys(localStorage).filter(k => k.includes(':') && !k.endsWith('keys')).length") == 1
-    page.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {**conditions, "offline": False})
-    page.js("window.dispatchEvent(new Event('online'))")
+    page.network(online=False)
+    try:
+        page.type("#q-case-R", "7")
+        assert page.text("#saved-text") == "Saving…", "nothing is called saved before it is"
+        page.until(lambda: page.text("#saved-text").startswith("Not saved, retrying (1 waiting)"), "visibly not saved")
+        assert page.stored_locally() == 1
+    finally:
+        page.network(online=True)
     page.saved()
     states = [task.state["answers"] for task in served.context.store.tasks("anna")]
     assert {"case": {"R": 7}} in states
-    assert page.js("return Object.keys(localStorage).filter(k => k.includes(':') && !k.endsWith('keys')).length") == 0
+    assert page.stored_locally() == 0
 
 
 def test_changes_left_in_the_browser_are_sent_at_the_next_visit(drivers, serve):
@@ -338,6 +162,8 @@ def test_changes_left_in_the_browser_are_sent_at_the_next_visit(drivers, serve):
 
 
 def test_hostile_texts_never_run(drivers, serve):
+    from medassay.human.web.disagreements import text_key
+
     served = serve()
     page = open_task(drivers[0], served)
     for number in range(2):
@@ -345,7 +171,7 @@ def test_hostile_texts_never_run(drivers, serve):
             page.driver.get(served.url + page.js("return document.querySelector('#task-before, #task-after').pathname"))
             page.ready()
         for slot in "12":
-            page.js(f"document.getElementById('tab-{slot}').click()")
+            page.show(slot)
             page.select(f"#candidate-{slot}", 0, 12)
             page.click("#palette button")
         page.type("#comment-2", HOSTILE)
@@ -357,9 +183,7 @@ def test_hostile_texts_never_run(drivers, serve):
     boss = Page(drivers[1], served.link("coordinator"))
     for unit in served.context.store.units():
         for item in unit.items:
-            from medassay.human.web.coordinator import _key
-
-            boss.driver.get(f"{served.url}/coordinator/texts/{_key(unit.case_id, item.system)}")
+            boss.driver.get(f"{served.url}/coordinator/texts/{text_key(unit.case_id, item.system)}")
             assert boss.js("return window.hacked") is None
             assert boss.js("return document.querySelectorAll('main script, main img, main svg').length") == 0
 
@@ -407,7 +231,7 @@ def test_contrast_labels_and_widths(drivers, serve, scheme):
         driver.get(served.url + address)
         if address == task:
             page.ready()
-            page.js("document.getElementById('guide').open = false")
+            page.close_guide()
             page.select("#candidate-1", 0, 12)
             page.press(keys().ENTER)
             page.saved()

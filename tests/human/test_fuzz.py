@@ -31,7 +31,7 @@ def served(make_study):
     app = create_app(make_study(training=False), hosts=["testserver"])
     app.add_route("/openapi.json", lambda _: JSONResponse(app.openapi()))
     context = app.state.context
-    context.failures = context.saves = Limiter(rate=1e9, burst=10**9)
+    context.wrong_links = context.wrong_secrets = context.saves = Limiter(rate=1e9, burst=10**9)
     yield app
     assert context.store.audit() == [], "whatever came in, the events still add up"
     context.store.close()
@@ -44,7 +44,7 @@ def signed_in(app, who: str) -> tuple[str, str]:
     token = context.access.coordinator_link() if who == "coordinator" else context.access.link(who, 0)
     http.get(f"/enter/{token}")
     cookie = http.cookies["medassay_session"]
-    session = context.access.open(cookie, context.link_numbers())
+    session = context.access.open(cookie, context.links())
     return cookie, context.access.csrf(session)
 
 

@@ -8,18 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medassay.human.history import Event, redo_targets, undo_targets
 from medassay.human.protocols import load_protocol
 from medassay.human.state import (
-    Event,
+    Outdated,
     Refused,
     Shape,
     answers,
+    changed_between,
     empty,
     fold,
     problems,
-    redo_target,
+    status,
     step,
-    undo_target,
 )
 
 FACTS = load_protocol("fact-counting")
@@ -55,18 +56,18 @@ def test_clearing_a_number_goes_back_to_the_highlights():
 
 def test_undo_and_redo():
     past = [mark("a"), mark("b", start=6)]
-    assert undo_target(past) == "eb"
+    assert undo_targets(past) == ["eb"]
     past.append(Event("u1", "undo", {"target": "eb"}))
     assert len(fold(FACTS, SHAPE, past)["marks"]) == 1
-    assert (undo_target(past), redo_target(past)) == ("ea", "eb")
+    assert (undo_targets(past), redo_targets(past)) == (["ea"], ["eb"])
     past.append(Event("r1", "redo", {"target": "eb"}))
     assert len(fold(FACTS, SHAPE, past)["marks"]) == 2
-    assert redo_target(past) is None
+    assert redo_targets(past) == []
 
 
 def test_nothing_is_redone_after_a_new_change():
     past = [mark("a"), Event("u1", "undo", {"target": "ea"}), mark("c")]
-    assert redo_target(past) is None
+    assert redo_targets(past) == []
 
 
 def test_an_event_that_hangs_on_an_undone_one_is_passed_over():
@@ -95,30 +96,123 @@ def test_nonsense_is_refused(event, reason):
         step(FACTS, SHAPE, empty(), event)
 
 
+PHRASES = load_protocol("key-phrases")
+CATEGORIES = load_protocol("fact-categories")
+
+
+def no_errors(*slots: str, protocol=PHRASES) -> list[Event]:
+    """An explicit 0 for every compulsory question of the texts."""
+    asked = [q for q in protocol.questions if q.required and q.per == "candidate"]
+    return [put(f"{slot}-{q.name}", slot, q.name, 0) for slot in slots for q in asked]
+
+
 def test_a_finished_task_takes_no_changes_until_it_is_reopened():
-    state = fold(load_protocol("key-phrases"), SHAPE, [Event("d", "done", {})])
+    state = fold(PHRASES, SHAPE, [*no_errors("1", "2"), Event("d", "done", {})])
     assert state["done"]
     change = mark("a", kind="incorrect")
-    with pytest.raises(Refused, match="finished"):
-        step(load_protocol("key-phrases"), SHAPE, state, change)
-    again = step(load_protocol("key-phrases"), SHAPE, state, Event("o", "reopen", {}))
-    assert len(step(load_protocol("key-phrases"), SHAPE, again, change)["marks"]) == 1
+    with pytest.raises(Outdated, match="finished"):
+        step(PHRASES, SHAPE, state, change)
+    again = step(PHRASES, SHAPE, state, Event("o", "reopen", {}))
+    assert len(step(PHRASES, SHAPE, again, change)["marks"]) == 1
 
 
-def test_no_highlight_in_a_finished_task_means_no_error():
-    protocol = load_protocol("key-phrases")
-    state = empty()
-    assert answers(protocol, state, "1")["hallucinated"] is None
-    assert answers(protocol, step(protocol, SHAPE, state, Event("d", "done", {})), "1")["hallucinated"] == 0
+@pytest.mark.parametrize("protocol", [PHRASES, CATEGORIES])
+def test_an_untouched_text_is_not_finished(protocol):
+    state = fold(protocol, SHAPE, [put("r", "case", "R", 3)] if protocol is CATEGORIES else [])
+    assert [status(protocol, state, slot) for slot in ("1", "2")] == ["untouched"] * 2
+    with pytest.raises(Refused, match="no answer yet"):
+        step(protocol, SHAPE, state, Event("d", "done", {}))
+    for event in no_errors("1", protocol=protocol):
+        state = step(protocol, SHAPE, state, event)
+    assert [status(protocol, state, slot) for slot in ("1", "2")] == ["answered", "untouched"]
+    with pytest.raises(Refused, match="Text B"):
+        step(protocol, SHAPE, state, Event("d", "done", {}))
+    state = step(protocol, SHAPE, state, mark("m", slot="2", kind="incorrect"))
+    assert status(protocol, state, "2") == "open", "a highlight answers one question, not the others"
+
+
+def test_a_task_finished_by_earlier_rules_stays_finished():
+    """Version 0.1 took a finished task without a highlight as one without errors."""
+    state = fold(PHRASES, SHAPE, [Event("d", "done", {})])
+    assert state["done"] and answers(PHRASES, state, "1")["hallucinated"] == 0
+    assert fold(PHRASES, SHAPE, [mark("a", kind="incorrect"), Event("u", "undo", {"target": "ea"})])["marks"] == []
+
+
+def test_impossible_sums_are_refused_with_the_reason():
+    state = fold(CATEGORIES, SHAPE, [put("1", "case", "R", 2), put("2", "1", "correct", 2)])
+    with pytest.raises(Refused, match=r"{correct}” and “{omitted}” together cannot be more than “{R}”") as caught:
+        step(CATEGORIES, SHAPE, state, put("3", "1", "omitted", 2))
+    assert (caught.value.slot, caught.value.question) == ("1", "omitted")
+    with pytest.raises(Refused, match="cannot be more than"):
+        step(CATEGORIES, SHAPE, state, put("3", "case", "R", 1))
+    state = fold(CATEGORIES, SHAPE, [put("1", "case", "R", 2), put("2", "1", "omitted", 2)])
+    with pytest.raises(Refused, match="needs a fact of the reference that is not omitted"):
+        step(CATEGORIES, SHAPE, state, put("3", "1", "incorrect", 9))
+    assert step(CATEGORIES, SHAPE, state, put("3", "2", "incorrect", 9)), "the other text omits nothing"
+
+
+def test_a_limit_broken_by_earlier_rules_can_be_mended_in_steps():
+    state = fold(FACTS, SHAPE, [put("1", "1", "G", 3), put("2", "1", "RG", 9)])
+    better = step(FACTS, SHAPE, state, put("3", "1", "RG", 5))
+    with pytest.raises(Refused):
+        step(FACTS, SHAPE, better, put("4", "1", "RG", 6))
+    assert status(FACTS, better, "1") == "open"
+
+
+def test_what_was_typed_without_a_pause_is_undone_as_one():
+    def typed(event: str, value: int, at: float) -> Event:
+        return put(event, "1", "G", value)._replace(at=at)
+
+    past = [mark("a"), typed("x", 1, 10.0), typed("y", 12, 10.4)]
+    assert undo_targets(past) == ["y", "x"]
+    past.append(Event("u", "undo", {"targets": ["y", "x"]}))
+    assert answers(FACTS, fold(FACTS, SHAPE, past), "1")["G"] == 1, "the highlight alone"
+    assert redo_targets(past) == ["y", "x"]
+    assert undo_targets([typed("x", 1, 10.0), typed("y", 12, 60.0)]) == ["y"], "a pause between them"
+    assert undo_targets([typed("x", 3, 10.0), typed("y", 4, 10.4)]) == ["y"], "another number"
+
+
+def test_changes_of_one_group_are_undone_as_one():
+    past = [mark("a")] + [e._replace(payload={**e.payload, "group": "all"}) for e in no_errors("1", "2")]
+    assert len(undo_targets(past)) == 8
+    past.append(Event("u", "undo", {"targets": undo_targets(past)}))
+    assert undo_targets(past) == ["ea"]
+
+
+def test_flags_with_a_reason_and_what_cannot_be_judged():
+    def flag(slot: str, name: str, on: bool = True, reason: str = "illegible") -> Event:
+        return Event(f"f-{slot}-{name}-{on}", "flag", {"slot": slot, "flag": name, "on": on, "reason": reason})
+
+    state = step(PHRASES, SHAPE, empty(), flag("1", "cannot_judge"))
+    assert status(PHRASES, state, "1") == "answered"
+    assert set(answers(PHRASES, state, "1").values()) == {None}
+    assert status(PHRASES, step(PHRASES, SHAPE, state, flag("2", "skip")), "2") == "open"
+    with pytest.raises(Refused, match="reason"):
+        step(PHRASES, SHAPE, state, flag("2", "flag", reason=" "))
+    with pytest.raises(Refused, match="no flag"):
+        step(PHRASES, SHAPE, state, flag("2", "nonsense"))
+    assert step(PHRASES, SHAPE, state, flag("1", "cannot_judge", on=False))["flags"] == {}
+    whole = step(FACTS, SHAPE, empty(), flag("case", "cannot_judge"))
+    assert step(FACTS, SHAPE, whole, Event("d", "done", {}))["done"], "no count is asked of a case nobody can judge"
+
+
+def test_what_was_changed_since_the_page_was_drawn():
+    before = fold(FACTS, SHAPE, [put("1", "1", "G", 3)])
+    now = fold(FACTS, SHAPE, [put("1", "1", "G", 3), mark("m"), put("2", "1", "coherence", 1)])
+    assert changed_between(before, now, FACTS, put("3", "1", "G", 5)), "a highlight was added to the count"
+    assert changed_between(before, now, FACTS, put("3", "1", "coherence", 0))
+    assert not changed_between(before, now, FACTS, put("3", "case", "R", 5))
+    assert changed_between(before, now, FACTS, Event("d", "done", {}))
+    assert not changed_between(before, now, FACTS, mark("n"))
 
 
 def test_counts_that_cannot_be_are_named():
     events = [put("1", "case", "R", 2), put("2", "1", "G", 3), put("3", "1", "RG", 4), put("4", "1", "C", 3)]
-    found = [p.text for p in problems(FACTS, Shape(40, (30,)), fold(FACTS, Shape(40, (30,)), events))]
-    assert found == [
-        "Text A: “{RG}” (4) exceeds “{G}” (3).",
-        "Text A: “{RG}” (4) exceeds “{R}” (2).",
+    listed = [p.text for p in problems(FACTS, Shape(40, (30,)), fold(FACTS, Shape(40, (30,)), events))]
+    assert listed == [
         "Text A: “{coherence}” has no answer yet.",
+        "Text A: “{RG}” cannot be more than “{G}”.",
+        "Text A: “{RG}” cannot be more than “{R}”.",
     ]
 
 
@@ -132,10 +226,10 @@ def test_stepping_and_folding_agree(moves):
     for kind, number in moves:
         name = f"x{next(names)}"
         if kind in ("undo", "redo"):
-            target = undo_target(past) if kind == "undo" else redo_target(past)
-            if target is None:
+            targets = undo_targets(past) if kind == "undo" else redo_targets(past)
+            if not targets:
                 continue
-            past.append(Event(name, kind, {"target": target}))
+            past.append(Event(name, kind, {"targets": targets}))
             state = fold(FACTS, SHAPE, past)
             continue
         payload = {

@@ -15,6 +15,7 @@ pytest.importorskip("fastapi", reason="the human room needs the extra 'serve'")
 from fastapi.testclient import TestClient
 
 from medassay.human.access import Access, Limiter, Session, load_key
+from medassay.human.people import renew_link
 from medassay.human.web.app import create_app
 from medassay.human.web.guard import MAX_BODY
 
@@ -29,12 +30,16 @@ class Person:
         self.app = app
         self.http = TestClient(app, base_url="http://127.0.0.1", follow_redirects=False)
         room = app.state.context
-        if name == "coordinator":
-            self.http.get(f"/enter/{room.access.coordinator_link()}")
+        links = room.links()
+        if name in links.coordinators:
+            self.http.get(f"/enter/{room.access.coordinator_link(name, links.coordinators[name])}")
         elif name is not None:
-            self.http.get(f"/enter/{room.access.link(name, room.store.link_numbers()[name])}")
+            self.http.get(f"/enter/{room.access.link(name, links.annotators[name])}")
         self.csrf = ""
-        if name not in (None, "coordinator"):
+        if name in links.coordinators:
+            page = self.http.get("/coordinator")
+            self.csrf = re.search(r'name="csrf" value="([^"]+)"', page.text)[1]
+        elif name is not None:
             self.tasks = [task.id for task in room.store.tasks(name)]
             page = self.http.get(f"/tasks/{self.tasks[0]}")
             self.csrf = re.search(r'name="csrf" content="([^"]+)"', page.text)[1]
@@ -102,7 +107,7 @@ def test_a_wrong_link_is_refused_and_guessing_is_slowed_down(app):
     replies = [stranger.http.get(f"/enter/{'x' * 42}{i % 10}").status_code for i in range(12)]
     assert replies[:10] == [401] * 10 and replies[10:] == [429] * 2
     right = app.state.context.access.link("anna", 0)
-    assert stranger.http.get(f"/enter/{right}").status_code == 429, "no oracle while locked"
+    assert stranger.http.get(f"/enter/{right}").status_code == 303, "a good link is never blocked"
 
 
 def test_links_differ_and_do_not_reveal_each_other(app):
@@ -119,8 +124,8 @@ def test_the_key_is_private_and_lasting(make_study):
 
 def test_a_renewed_link_ends_old_sessions(app, anna):
     assert anna.http.get("/tasks").status_code == 200
-    app.state.context.store.renew_link("anna")
-    app.state.context._numbers = (0.0, {})
+    renew_link(app.state.context.store, "anna", "coordinator")
+    app.state.context.forget_people()
     assert anna.http.get("/tasks").status_code == 401
     assert Person(app, "anna").http.get("/tasks").status_code == 200
 
@@ -135,9 +140,16 @@ def test_a_forged_or_foreign_session_is_nobody(app, tmp_path):
 
 def test_sign_out(app, anna):
     assert anna.http.post("/leave", data={"csrf": "wrong"}).status_code == 403
+    copied = anna.http.cookies["medassay_session"]
     reply = anna.http.post("/leave", data={"csrf": anna.csrf})
     assert reply.status_code == 303
     assert anna.http.get("/tasks").status_code == 401
+    thief = Person(app)
+    thief.http.cookies.set("medassay_session", copied)
+    assert thief.http.get("/tasks").status_code == 401, "the session has ended on the server"
+    app.state.context.forget_people()
+    assert thief.http.get("/tasks").status_code == 401
+    assert Person(app, "anna").http.get("/tasks").status_code == 200, "the link is as good as before"
 
 
 def test_a_typed_secret_for_the_coordinator(make_study):
@@ -235,7 +247,7 @@ def test_pages_load_nothing_from_elsewhere(app, anna):
 
 def test_a_save_is_acknowledged_with_the_state(anna):
     reply = anna.save(anna.tasks[0], set_r(4))
-    assert reply.json()["seq"] == 1 and reply.json()["state"]["answers"] == {"case": {"R": 4}}
+    assert reply.json()["version"] == 1 and reply.json()["state"]["answers"] == {"case": {"R": 4}}
 
 
 def test_changes_need_the_token_and_the_right_origin(app, anna):
@@ -281,7 +293,7 @@ def test_two_devices_see_each_other(app, anna):
     anna.save(task, set_r(4))
     mark = {"kind": "mark", "mark": "mark-0001", "slot": "1", "type": "fact", "start": 0, "end": 4}
     merged = other.save(task, mark).json()
-    assert merged["seq"] == 2 and merged["state"]["answers"] == {"case": {"R": 4}}
+    assert merged["version"] == 2 and merged["state"]["answers"] == {"case": {"R": 4}}
     assert anna.http.get(f"/api/tasks/{task}").json()["state"] == merged["state"]
 
 
@@ -289,13 +301,13 @@ def test_a_page_left_behind_is_told_that_the_task_is_finished(app, anna):
     other = Person(app, "anna")
     anna.finish(anna.tasks[0])
     late = other.save(anna.tasks[0], set_r(9))
-    assert late.status_code == 409 and "finished" in late.json()["message"]
+    assert late.status_code == 409 and "finished" in late.json()["reason"]
     assert late.json()["state"]["done"] is True
 
 
 def test_what_is_missing_is_named_in_the_studys_words(anna):
     reply = anna.save(anna.tasks[0], {"kind": "done"})
-    assert reply.status_code == 409
+    assert reply.status_code == 422 and reply.json()["texts"] == ["1"]
     assert reply.json()["problems"][0] == {
         "slot": "case",
         "question": "R",
@@ -363,6 +375,42 @@ def test_nothing_of_a_text_reaches_the_log(app, anna, caplog, monkeypatch):
     assert anna.tasks[0] not in own[0].getMessage()
 
 
+def test_another_tab_is_not_overwritten(app, anna):
+    task = anna.tasks[0]
+    first = anna.save(task, set_r(4), base=0).json()
+    late = anna.save(task, set_r(7), base=0)
+    assert late.status_code == 409 and "another window" in late.json()["reason"]
+    assert (late.json()["version"], late.json()["state"]) == (first["version"], first["state"])
+    assert anna.save(task, set_r(7), base=first["version"]).json()["version"] == 2
+
+
+def test_impossible_answers_and_unseen_texts_are_refused_with_the_field(make_study):
+    app = create_app(make_study(protocol="fact-categories", training=False))
+    anna = Person(app, "anna")
+    task = anna.tasks[0]
+    assert anna.http.get(f"/api/tasks/{task}").json()["statuses"] == {"1": "untouched", "2": "untouched"}
+    anna.answer(task, "1", R=2, correct=2)
+    reply = anna.save(task, {"kind": "set", "slot": "1", "question": "omitted", "value": 2})
+    assert reply.status_code == 422 and reply.json()["field"] == {"slot": "1", "question": "omitted"}
+    assert (
+        reply.json()["reason"]
+        == "Text A: “Correct” and “Omitted” together cannot be more than “Facts in the reference”."
+    )
+    anna.answer(task, "1", incorrect=0, hallucinated=0, omitted=0)
+    done = anna.save(task, {"kind": "done"})
+    assert done.status_code == 422 and done.json()["texts"] == ["2"]
+    assert done.json()["statuses"] == {"1": "answered", "2": "untouched"}
+    flag = {"kind": "flag", "slot": "2", "flag": "cannot_judge", "on": True, "reason": "cut off"}
+    assert anna.save(task, flag).json()["statuses"]["2"] == "answered"
+    assert anna.save(task, {"kind": "done"}).status_code == 200
+    page = anna.http.get(f"/tasks/{task}").text
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+    assert {"correct": 1, "omitted": 1, "R": -1} in [limit["terms"] for limit in data["limits"]]
+    boss = Person(app, "coordinator")
+    rows = list(csv.DictReader(io.StringIO(boss.http.get("/coordinator/export?what=annotators").text)))
+    assert sorted((row["cannot_judge"], row["correct"]) for row in rows) == [("", "2"), ("cut off", "")]
+
+
 # The coordinator
 
 
@@ -391,19 +439,78 @@ def test_disagreements_decision_and_export(judged):
     boss = Person(judged, "coordinator")
     key = re.search(r"/coordinator/texts/([0-9a-f]+)", boss.http.get("/coordinator/texts?column=G").text)[1]
     page = boss.http.get(f"/coordinator/texts/{key}").text
-    form = {name: re.search(rf'name="{name}" value="([^"]+)"', page)[1] for name in ("csrf", "event")}
+    form = {name: re.search(rf'name="{name}" value="([^"]+)"', page)[1] for name in ("csrf", "event", "base")}
     url = f"/coordinator/texts/{key}/decision"
     assert boss.http.post(url, data={**form, "csrf": "no", "value_G": "5"}).status_code == 403
     assert boss.http.post(url, data={**form, "value_G": "many"}).status_code == 422
+    whole = {"value_R": "6", "value_G": "6", "value_RG": "6", "value_C": "6"}
     for _ in range(2):  # a second click on the button
-        assert boss.http.post(url, data={**form, "value_R": "5", "value_G": "5", "value_RG": "5"}).status_code == 303
+        assert boss.http.post(url, data={**form, **whole}).status_code == 303
     exported = boss.http.get("/coordinator/export?what=texts&format=csv").text
     rows = list(csv.DictReader(io.StringIO(exported)))
-    decided = [row for row in rows if row["decided"] == "true"]
+    decided = [row for row in rows if row["G"] == "6"]
     assert len(rows) == 6 and len(decided) == 1
-    assert (decided[0]["G"], decided[0]["precision"]) == ("5", "1")
+    assert (decided[0]["R"], decided[0]["precision"], decided[0]["decided"]) == ("6", "1", "true")
+    same_case = [row for row in rows if row["id"] == decided[0]["id"]]
+    assert [row["R"] for row in same_case] == ["6", "6"], "a count per case is decided per case"
     events = boss.http.get("/coordinator/export?what=events").text.splitlines()
-    assert sum(json.loads(line)["kind"] == "decide" for line in events) == 1
+    assert sum(json.loads(line)["kind"] == "decide" for line in events) == 2, "one for the text, one for the case"
+
+
+def decision_form(person, key: str) -> dict[str, str]:
+    page = person.http.get(f"/coordinator/texts/{key}").text
+    return {name: re.search(rf'name="{name}" value="([^"]+)"', page)[1] for name in ("csrf", "event", "base")}
+
+
+def first_key(person, query: str = "column=G") -> str:
+    return re.search(r"/coordinator/texts/([0-9a-f]+)", person.http.get(f"/coordinator/texts?{query}").text)[1]
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"R": "1", "G": "1", "RG": "50", "C": "99"}, "Facts in both” cannot be more than “Facts in this text"),
+        ({"G": "1"}, "Blank fields stand for the annotators’ average"),
+        ({"R": "1"}, "cannot be more than “Facts in the reference"),
+        ({"coherence": "0.7"}, "not one of the choices"),
+        ({"G": "2.5"}, "whole number"),
+        ({"G": "nan"}, "whole number"),
+    ],
+)
+def test_a_decision_obeys_the_rules_of_an_answer(judged, values, reason):
+    boss = Person(judged, "coordinator")
+    key = first_key(boss)
+    form = decision_form(boss, key)
+    reply = boss.http.post(
+        f"/coordinator/texts/{key}/decision", data={**form, **{f"value_{n}": v for n, v in values.items()}}
+    )
+    assert reply.status_code == 422 and reason in reply.text
+    assert judged.state.context.decisions.all() == {}
+    for name, value in values.items():
+        shown = re.search(rf'name="value_{name}"[^>]*value="([^"]*)"', reply.text)
+        assert shown is None or shown[1] == value, "what was typed is still there"
+
+
+def test_two_coordinators_see_each_others_decision_before_overwriting_it(make_study):
+    app = create_app(make_study(coordinators=["kim", "lee"]))
+    for name in ("anna", "ben", "chi"):
+        person = Person(app, name)
+        for task in person.tasks:
+            person.finish(task)
+    kim, lee = Person(app, "kim"), Person(app, "lee")
+    key = first_key(kim)
+    theirs, mine = decision_form(kim, key), decision_form(lee, key)
+    url = f"/coordinator/texts/{key}/decision"
+    assert kim.http.post(url, data={**theirs, "value_coherence": "0.5"}).status_code == 303
+    late = lee.http.post(url, data={**mine, "value_coherence": "0"})
+    assert late.status_code == 409 and "kim decided" in late.text and ">0.5</td>" in late.text
+    again = {name: re.search(rf'name="{name}" value="([^"]+)"', late.text)[1] for name in ("csrf", "event", "base")}
+    assert lee.http.post(url, data={**again, "value_coherence": "0"}).status_code == 303
+    trail = lee.http.get("/coordinator/trail").text
+    assert trail.count(">decide</td>") == 2 and ">kim</td>" in trail and ">lee</td>" in trail
+    assert Person(app).http.get(f"/enter/{app.state.context.access.coordinator_link()}").status_code == 401, (
+        "where coordinators have names, there is none without"
+    )
 
 
 def test_unknown_columns_and_texts_are_not_found(app):

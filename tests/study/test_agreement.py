@@ -16,6 +16,7 @@ from medassay.study.agreement import (
     count_f1,
     fleiss_kappa,
     fleiss_kappa_of_counts,
+    intraclass_correlation,
     krippendorff_alpha,
     mean_over_pairs,
     rater_correlation,
@@ -77,6 +78,31 @@ def test_fleiss_textbook():
     assert fleiss_kappa_of_counts(FLEISS) == pytest.approx(0.210, abs=5e-4)
     ratings = np.array([np.repeat(np.arange(5), row) for row in FLEISS]).T
     assert fleiss_kappa(ratings) == pytest.approx(fleiss_kappa_of_counts(FLEISS))
+
+
+def test_intraclass_correlation_textbook():
+    # Shrout & Fleiss (1979), tables 2 and 4: six targets, four judges.
+    table = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
+    published = {"one-way": (0.17, 0.44), "agreement": (0.29, 0.62), "consistency": (0.71, 0.91)}
+    for kind, (single, average) in published.items():
+        assert intraclass_correlation(table, kind) == pytest.approx(single, abs=5e-3)
+        assert intraclass_correlation(table, kind, average=True) == pytest.approx(average, abs=5e-3)
+
+
+def test_intraclass_correlation_by_hand():
+    # Two raters, the second always 1 higher: items vary by MSB = 2 · var(1.5, 2.5, 3.5) = 2, no error,
+    # raters by MSR = 3 · (.25 + .25) = 1.5, so ICC(2,1) = 2 / (2 + 2 · 1.5 / 3) = 2/3, and ICC(3,1) = 1.
+    table = [[1, 2, 3], [2, 3, 4]]
+    assert intraclass_correlation(table) == pytest.approx(2 / 3)
+    assert intraclass_correlation(table, "consistency") == pytest.approx(1)
+    assert intraclass_correlation([[1, 2, 3, 9], [2, 3, 4, NAN]]) == pytest.approx(2 / 3), "complete items only"
+
+
+def test_intraclass_correlation_is_not_given_where_it_cannot_be():
+    for table in ([[1, 2, 3]], [[1], [2]], [[5, 5], [5, 5]], [[1, NAN], [NAN, 2]]):
+        assert np.isnan(intraclass_correlation(table))
+    with pytest.raises(InputError, match="one-way"):
+        intraclass_correlation([[1, 2], [1, 2]], "two-way")
 
 
 def test_fleiss_takes_complete_items_only():

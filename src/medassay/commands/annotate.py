@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from medassay import console
+from medassay.commands import annotate_exchange as exchange
+from medassay.commands import annotate_manage as manage
+from medassay.commands.annotate_study import Out, StudyFile, files_of, need_extra, open_store, open_study, private
 from medassay.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from medassay.human.plan import Unit
     from medassay.human.ratings import Ratings
-    from medassay.human.store import Store
-    from medassay.human.study import Study
 
 annotate_app = typer.Typer(
     name="annotate",
@@ -24,36 +27,6 @@ annotate_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-StudyFile = Annotated[Path, typer.Argument(help="The study file (.yaml).")]
-Out = Annotated[Path, typer.Option("--out", help="File to write: .csv or .jsonl.")]
-
-
-def _study(path: Path) -> Study:
-    _need_extra()
-    from medassay.human.study import load_study
-
-    return load_study(path)
-
-
-def _store(path: Path) -> tuple[Study, Store]:
-    study = _study(path)
-    from medassay.human.store import Store
-
-    return study, Store(study)
-
-
-def _files_of(path: Path) -> list[Path]:
-    """The files that a study is made of: the study file, the cases, the database and the key; or a table of counts."""
-    if path.suffix.lower() not in (".yaml", ".yml"):
-        return [path]
-    study = _study(path)
-    stored = [] if "://" in study.database else [path.parent / study.database]
-    return [path, study.cases, study.key_path, *stored]
-
-
-def _need_extra() -> None:
-    console.need_extra("annotation", "serve", "sqlalchemy", "fastapi", "jinja2", "yaml", "itsdangerous", "uvicorn")
 
 
 @annotate_app.command("new")
@@ -68,10 +41,14 @@ def new_command(
     seed: Annotated[int, typer.Option(help="Decides assignment and orders.")] = 1,
     database: Annotated[str | None, typer.Option(help="File name, or postgresql://user@host/name.")] = None,
     training: Annotated[bool, typer.Option(help="Begin with a practice task.")] = True,
+    coordinators: Annotated[str, typer.Option(help="Comma-separated names; default: one without a name.")] = "",
+    practice_threshold: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of practice answers that must be as expected; 0: none.")
+    ] = 0.0,
     map_: console.Map = "",
 ) -> None:
     """Begin a study: write the study file, wording and all, and check the cases."""
-    _need_extra()
+    need_extra()
     from medassay.files import write_text
     from medassay.human.study import load_study, new_study_text
 
@@ -89,6 +66,8 @@ def new_command(
         database=database or study.with_suffix(".db").name,
         training=training,
         columns=console.parse_mapping(map_),
+        coordinators=console.parse_list(coordinators) if coordinators else (),
+        practice_threshold=practice_threshold,
     )
     write_text(study, text)
     try:
@@ -110,12 +89,15 @@ def serve_command(
         str | None, typer.Option(help="How people reach the pages, e.g. https://study.example.org.")
     ] = None,
     secret_file: Annotated[
-        Path | None, typer.Option(help="File with the coordinator's secret; or set MEDASSAY_SECRET.")
+        Path | None, typer.Option(help="File with the coordinators' secret; or set MEDASSAY_SECRET.")
+    ] = None,
+    trusted_proxy: Annotated[
+        str | None, typer.Option(help="Address of a reverse proxy whose X-Forwarded-For is believed.")
     ] = None,
 ) -> None:
-    """Serve the pages; prints everybody's personal link."""
-    opened = _study(study)
-    secret = _secret(secret_file)
+    """Serve the pages; writes everybody's personal link to a file beside the study."""
+    opened = open_study(study)
+    secret = manage.read_secret(secret_file)
     if host not in console.LOOPBACK and secret is None:
         raise InputError(
             f"--host {host} can be reached by others: give the coordinator a secret with --secret-file FILE "
@@ -136,47 +118,10 @@ def serve_command(
     app = create_app(opened, secret=secret, hosts=[host], public_url=public_url)
     console.check_port(host, port)
     url = (public_url or f"http://{bracketed(host)}:{port}").rstrip("/")
-    _print_links(app.state.context.store, opened, url, secret)
+    written = manage.write_links(app.state.context.store, url, secret)
+    print(f"Serving {url}. Everybody's link: {written} (readable by you only).", flush=True)
     print("Stop with Ctrl+C; every answer is on disk already.", flush=True)
-    serve(app, host, port)
-
-
-def _secret(path: Path | None) -> str | None:
-    if path is None:
-        return os.environ.get("MEDASSAY_SECRET") or None
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise InputError(f"{path}: the secret cannot be read ({error.strerror})") from error
-
-
-def _print_links(store: Store, study: Study, url: str, secret: str | None) -> None:
-    from medassay.human.access import Access, load_key
-
-    access = Access(load_key(study.key_path), secret)
-    links = {name: f"{url}/enter/{access.link(name, number)}" for name, number in store.link_numbers().items()}
-    own = access.coordinator_link()
-    links["coordinator"] = f"{url}/enter/{own}" if own else f"{url}/coordinator  (sign in with the secret)"
-    width = max(map(len, links))
-    for name in [*store.names, "coordinator"]:
-        print(f"{name:<{width}}  {links[name]}", flush=True)
-
-
-@annotate_app.command("links")
-def links_command(
-    study: StudyFile,
-    url: Annotated[str, typer.Option(help="Where the pages are served.")] = "http://127.0.0.1:8765",
-    renew: Annotated[str | None, typer.Option(help="Annotator whose old link becomes worthless.")] = None,
-) -> None:
-    """Print everybody's personal link again, or replace one."""
-    opened, store = _store(study)
-    if renew is not None:
-        if renew not in store.names:
-            from medassay.errors import nearest
-
-            raise InputError(f"annotator '{renew}' is not in this study{nearest(renew, store.names)}")
-        store.renew_link(renew)
-    _print_links(store, opened, url.rstrip("/"), _secret(None))
+    serve(app, host, port, trusted_proxy)
 
 
 @annotate_app.command("agreement")
@@ -193,10 +138,11 @@ def agreement_command(
 
     from medassay.human import show
 
-    console.check_paths({"study": _files_of(study)}, {"--report": report}, table=out)
+    console.check_paths({"study": files_of(study)}, {"--report": report}, table=out)
     ratings, units = _ratings(study, protocol)
     if not ratings.rows:
         raise InputError(f"{study}: no task is finished yet")
+    from medassay.human.effects import effects
     from medassay.human.tables import agreement, choice_shares, system_table
 
     rows = agreement(ratings, resamples=resamples, seed=seed)
@@ -211,15 +157,19 @@ def agreement_command(
 
         show.print_spans(terminal, span_agreement(_store(study)[1]))
     show.print_systems(terminal, ratings, systems)
+    draft_effects = effects(ratings, resamples=resamples, seed=seed)
+    show.print_effects(terminal, draft_effects)
     if out is not None:
         from medassay.files import write_rows
 
         write_rows(show.agreement_records(rows), out)
+        private(out)
         print(f"table written to {out}")
     if report is not None:
         from medassay.human.report import write_page
 
-        write_page(ratings, rows, systems, report, title=study.stem, units=units)
+        write_page(ratings, rows, systems, report, title=study.stem, units=units, effects=draft_effects)
+        private(report)
         print(f"page written to {report}")
 
 
@@ -228,7 +178,7 @@ def _ratings(path: Path, protocol: str | None) -> tuple[Ratings, list[Unit]]:
     if path.suffix.lower() in (".yaml", ".yml"):
         from medassay.human.ratings import from_store
 
-        store = _store(path)[1]
+        store = open_store(path)
         return from_store(store), store.units()
     from medassay.human.protocols import load_protocol
     from medassay.human.published import read_table
@@ -243,7 +193,11 @@ def export_command(
     study: StudyFile,
     out: Out,
     what: Annotated[
-        str, typer.Option(help="texts: a row per text; annotators: a row per text and annotator; events: all changes.")
+        str,
+        typer.Option(
+            help="texts: a row per text; annotators: a row per text and annotator; highlights: a row per highlight, "
+            "with who proposed it; events: all changes."
+        ),
     ] = "texts",
 ) -> None:
     """Write the results; `texts` is a case file with human scores, ready for `medassay score`."""
@@ -251,8 +205,8 @@ def export_command(
     from medassay.human.export import per_annotator, per_text
     from medassay.human.ratings import from_store
 
-    console.check_paths({"study": _files_of(study)}, {}, table=out)
-    _, store = _store(study)
+    console.check_paths({"study": files_of(study)}, {}, table=out)
+    store = open_store(study)
     if what == "events":
         rows = [{**event, "payload": json.dumps(event["payload"])} for event in store.history()]
         write_rows(rows, out)
@@ -262,15 +216,20 @@ def export_command(
             raise InputError(f"{study}: no task is finished yet")
         rows_out = per_text(ratings, store.units()) if what == "texts" else per_annotator(ratings)
         write_rows(rows_out, out)
+    elif what == "highlights":
+        from medassay.human.drafts import proposals
+
+        write_rows(proposals(store), out)
     else:
-        raise InputError(f"--what {what}: use texts, annotators or events")
+        raise InputError(f"--what {what}: use texts, annotators, highlights or events")
+    private(out)
     print(f"{what} written to {out}")
 
 
 @annotate_app.command("check")
 def check_command(study: StudyFile) -> None:
     """Rebuild every task from its recorded changes and compare; exit code 2 where something differs."""
-    _, store = _store(study)
+    store = open_store(study)
     problems = store.audit()
     for line in problems:
         console.say(line)
@@ -278,66 +237,17 @@ def check_command(study: StudyFile) -> None:
     raise typer.Exit(console.STOPPED if problems else 0)
 
 
-@annotate_app.command("label-studio-write")
-def label_studio_write(study: StudyFile, folder: Annotated[Path, typer.Argument(help="Folder to write to.")]) -> None:
-    """Write a Label Studio labelling configuration and tasks for the study's protocol."""
-    from medassay.human.label_studio import WRITTEN, write
-    from medassay.paths import check_paths
-
-    outputs = {"folder": [folder / name for name in WRITTEN]}
-    check_paths({"study": _files_of(study)}, outputs, folders={"folder": folder})
-    config, tasks = write(_study(study), folder)
-    print(f"labelling interface: {config}\ntasks to import: {tasks}")
-
-
-@annotate_app.command("label-studio-read")
-def label_studio_read(
-    study: StudyFile,
-    export: Annotated[Path, typer.Argument(help="Label Studio's export, format JSON.")],
-    out: Out,
-) -> None:
-    """Read Label Studio's JSON export into a table of ratings, one row per text and annotator."""
-    from medassay.files import write_rows
-    from medassay.human.export import per_annotator
-    from medassay.human.label_studio import read
-
-    console.check_paths({"study": _files_of(study), "export": export}, {}, table=out)
-    ratings = read(_study(study), export)
-    write_rows(per_annotator(ratings), out)
-    print(f"{len(ratings.rows)} ratings written to {out}")
-
-
-@annotate_app.command("inception-write")
-def inception_write(
-    extracted: Annotated[Path, typer.Argument(help="JSONL as `medassay extract` writes it.")],
-    folder: Annotated[Path, typer.Argument(help="Folder to write to.")],
-) -> None:
-    """Write documents with their entities for INCEpTION (UIMA CAS XMI)."""
-    from medassay.human.inception import file_names, write
-    from medassay.paths import check_paths
-
-    try:
-        lines = extracted.read_text(encoding="utf-8").splitlines()
-        records = [json.loads(line) for line in lines if line.strip()]
-    except (OSError, ValueError) as error:
-        raise InputError(f"{extracted}: not JSON lines ({error})") from error
-    outputs = {"folder": [folder / name for name in file_names(records)]}
-    check_paths({"extract": extracted}, outputs, folders={"folder": folder})
-    print(f"{write(records, folder)} documents written to {folder}")
-
-
-@annotate_app.command("inception-read")
-def inception_read(
-    export: Annotated[Path, typer.Argument(help="INCEpTION's export: .xmi, .json, .zip or a folder.")],
-    out: Annotated[Path, typer.Option(help="JSONL to write, as `medassay extract` does.")],
-) -> None:
-    """Read entities annotated in INCEpTION."""
-    from medassay.files import write_rows
-    from medassay.human.inception import read
-
-    if out.suffix.lower() != ".jsonl":
-        raise InputError(f"{out}: annotated text is written as .jsonl")
-    console.check_paths({"export": None if export.is_dir() else export}, {}, table=out)
-    records = read(export)
-    write_rows(records, out)
-    print(f"{len(records)} documents written to {out}")
+for _name, _command in (
+    ("links", manage.links_command),
+    ("replace", manage.replace_command),
+    ("draft", manage.draft_command),
+    ("backup", manage.backup_command),
+    ("restore", manage.restore_command),
+    ("label-studio-write", exchange.label_studio_write),
+    ("label-studio-read", exchange.label_studio_read),
+    ("argilla-write", exchange.argilla_write),
+    ("argilla-read", exchange.argilla_read),
+    ("inception-write", exchange.inception_write),
+    ("inception-read", exchange.inception_read),
+):
+    annotate_app.command(_name)(cast("Callable[..., None]", _command))

@@ -52,71 +52,101 @@ def same(left: str, right: str) -> bool:
     return hmac.compare_digest(left.encode("utf-8", "replace"), right.encode("utf-8", "replace"))
 
 
+def ordering_key(key: bytes) -> bytes:
+    """What ids of tasks and orders of texts are keyed with; links cannot be computed from it."""
+    return hashlib.sha256(b"ordering" + key).digest()
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Who is signed in, with the number of the link that opened the session."""
+    """Who is signed in, with the number of the link that opened the session and an id of its own."""
 
     name: str
     link: int
+    is_coordinator: bool = False
+    id: str = ""
 
-    @property
-    def is_coordinator(self) -> bool:
-        """Whether this is the coordinator, not an annotator."""
-        return self.name == COORDINATOR
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """How often the link of each annotator and of each coordinator has been renewed."""
+
+    annotators: Mapping[str, int]
+    coordinators: Mapping[str, int]
 
 
 class Access:
     """Makes and checks links, sessions and CSRF tokens for one study.
 
-    `secret` is the coordinator's own: with it, the coordinator signs in by typing it, and no
-    coordinator link exists.
+    `secret` is what coordinators type to sign in; with it, no coordinator link exists. It is one secret for
+    all, or a secret for each name.
     """
 
-    def __init__(self, key: bytes, secret: str | None = None) -> None:
-        if secret is not None and len(secret) < MIN_SECRET:
-            raise InputError(f"the coordinator's secret has {len(secret)} characters; at least {MIN_SECRET}")
+    def __init__(self, key: bytes, secret: str | Mapping[str, str] | None = None) -> None:
+        for text in [secret] if isinstance(secret, str) else (secret or {}).values():
+            if len(text) < MIN_SECRET:
+                raise InputError(f"the coordinator's secret has {len(text)} characters; at least {MIN_SECRET}")
         self._links = hashlib.sha256(b"links" + key).digest()
         self._sessions = hashlib.sha256(b"sessions" + key).digest()
         self._secret = secret
-        # A changed secret ends the coordinator's sessions.
-        self._coordinator_link = int.from_bytes(hashlib.sha256((secret or "").encode()).digest()[:4])
+
+    @property
+    def typed(self) -> bool:
+        """Whether coordinators sign in with a secret, not with a link."""
+        return self._secret is not None
 
     def link(self, name: str, number: int) -> str:
         """The secret part of an annotator's link."""
         return _tag(self._links, "annotator", name, str(number))
 
-    def coordinator_link(self) -> str | None:
-        """The secret part of the coordinator's link; None where there is a typed secret instead."""
-        return None if self._secret is not None else _tag(self._links, COORDINATOR)
-
-    def enter(self, token: str, numbers: Mapping[str, int]) -> Session | None:
-        """The session a link opens, or None. Every known link is compared, found or not."""
-        found: Session | None = None
-        for name, number in numbers.items():
-            if same(self.link(name, number), token):
-                found = Session(name, number)
-        own = self.coordinator_link()
-        if own is not None and same(own, token):
-            found = self._coordinator()
-        return found
-
-    def enter_with_secret(self, typed: str) -> Session | None:
-        """The coordinator's session, where the typed secret is right."""
-        if self._secret is None or not same(self._secret, typed):
+    def coordinator_link(self, name: str = COORDINATOR, number: int = 0) -> str | None:
+        """The secret part of a coordinator's link; None where there is a typed secret instead."""
+        if self._secret is not None:
             return None
-        return self._coordinator()
+        # The first link of the coordinator without a name is that of version 0.1.
+        own = () if (name, number) == (COORDINATOR, 0) else (name, str(number))
+        return _tag(self._links, COORDINATOR, *own)
 
-    def _coordinator(self) -> Session:
-        return Session(COORDINATOR, self._coordinator_link)
+    def enter(self, token: str, links: Links) -> Session | None:
+        """The session a link opens, or None. Every known link is compared, found or not."""
+        session: Session | None = None
+        for name, number in links.annotators.items():
+            if same(self.link(name, number), token):
+                session = self._session(name, number, False)
+        for name, number in links.coordinators.items():
+            own = self.coordinator_link(name, number)
+            if own is not None and same(own, token):
+                session = self._session(name, number, True)
+        return session
+
+    def enter_with_secret(self, typed: str, links: Links, name: str = COORDINATOR) -> Session | None:
+        """The coordinator's session, where the typed secret is right."""
+        expected = self._secret_of(name)
+        if expected is None or not same(expected, typed) or name not in links.coordinators:
+            return None
+        return self._session(name, links.coordinators[name], True)
+
+    def _secret_of(self, name: str) -> str | None:
+        return self._secret if isinstance(self._secret, str) else (self._secret or {}).get(name)
+
+    def _session(self, name: str, number: int, coordinator: bool) -> Session:
+        link = self._coordinator_mark(name, number) if coordinator else number
+        return Session(name, link, coordinator, secrets.token_urlsafe(12))
+
+    def _coordinator_mark(self, name: str, number: int) -> int:
+        """A changed secret or a renewed link ends a coordinator's sessions."""
+        content = f"{self._secret_of(name) or ''}\0{number}".encode()
+        return int.from_bytes(hashlib.sha256(content).digest()[:4])
 
     def seal(self, session: Session) -> str:
         """The signed cookie of a session."""
         from itsdangerous import URLSafeTimedSerializer
 
-        sealed = URLSafeTimedSerializer(self._sessions, salt="session").dumps([session.name, session.link])
+        content = [session.name, session.link, session.is_coordinator, session.id]
+        sealed = URLSafeTimedSerializer(self._sessions, salt="session").dumps(content)
         return sealed if isinstance(sealed, str) else sealed.decode()
 
-    def open(self, cookie: str | None, numbers: Mapping[str, int]) -> Session | None:
+    def open(self, cookie: str | None, links: Links) -> Session | None:
         """The session of a cookie; None where it is forged, too old, or its link was renewed."""
         from itsdangerous import BadData, URLSafeTimedSerializer
 
@@ -124,16 +154,20 @@ class Access:
             return None
         try:
             serializer = URLSafeTimedSerializer(self._sessions, salt="session")
-            name, link = serializer.loads(cookie, max_age=SESSION_SECONDS)
+            name, link, coordinator, number = serializer.loads(cookie, max_age=SESSION_SECONDS)
         except (BadData, ValueError, TypeError):
             return None
-        current = self._coordinator_link if name == COORDINATOR else numbers.get(name)
-        return Session(name, link) if current == link else None
+        if coordinator:
+            known = links.coordinators.get(name)
+            current = None if known is None else self._coordinator_mark(name, known)
+        else:
+            current = links.annotators.get(name)
+        return Session(name, link, bool(coordinator), number) if current == link else None
 
     def csrf(self, session: Session) -> str:
         """The token that every change must carry. It is the person's, not the session's: a page stays good
         when the same person opens the link again in another tab, and is refused when somebody else does."""
-        return _tag(self._sessions, "csrf", session.name, str(session.link))
+        return _tag(self._sessions, "csrf", session.name, str(session.link), str(session.is_coordinator))
 
 
 class Limiter:

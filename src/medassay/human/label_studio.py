@@ -1,7 +1,7 @@
 """Label Studio: a labelling configuration and tasks for each protocol, and its JSON export read back.
 
-Texts stand in a seeded random order without their systems' names; the study file is what tells, on the
-way back, which text was whose. Counts follow the same arithmetic as on our own pages.
+Texts stand in a random order keyed with the study's secret, without their systems' names; the study file and
+its key are what tells, on the way back, which text was whose. Counts follow the same arithmetic as on our own pages.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from xml.sax.saxutils import quoteattr
 
 from medassay.errors import InputError
 from medassay.files import json_text, write_text
+from medassay.human.access import load_key, ordering_key
+from medassay.human.history import Event
 from medassay.human.plan import Unit, tasks_for
 from medassay.human.protocols.base import CASE, Question, Words
 from medassay.human.ratings import Rating, Ratings, count_words, with_derived
-from medassay.human.state import Event, Shape, State, answers, empty, fold
+from medassay.human.state import Shape, State, answers, empty, fold
 from medassay.human.study import Study
 
 WRITTEN = ("config.xml", "tasks.json")
@@ -25,8 +27,16 @@ WRITTEN = ("config.xml", "tasks.json")
 _COLOURS = ("#c79100", "#2e7d4f", "#b3383c", "#5b50b5", "#1f77ab")
 
 
-def _orders(study: Study, units: Sequence[Unit]) -> dict[str, tuple[int, ...]]:
-    return {task.case_id: task.order for task in tasks_for("label studio", units, study.seed)}
+KEYED = "keyed"
+"""In a task's data: its order needs the study's key. Tasks written by version 0.1 do not have it."""
+
+
+def _orders(study: Study, units: Sequence[Unit], key: bytes | None) -> dict[str, tuple[int, ...]]:
+    return {task.case_id: task.order for task in tasks_for("label studio", units, study.seed, key)}
+
+
+def _key(study: Study) -> bytes:
+    return ordering_key(load_key(study.key_path))
 
 
 def configuration(study: Study, candidates: int) -> str:
@@ -90,11 +100,16 @@ def _ask(study: Study, question: Question, slot: str, to_name: str) -> list[str]
 def tasks(study: Study) -> list[dict[str, Any]]:
     """One Label Studio task a case."""
     units = study.units()
-    orders = _orders(study, units)
+    orders = _orders(study, units, _key(study))
     most = max(len(unit.items) for unit in units)
     made = []
     for unit in units:
-        data: dict[str, Any] = {"case": unit.case_id, "source": unit.source, "reference": unit.reference}
+        data: dict[str, Any] = {
+            "case": unit.case_id,
+            "source": unit.source,
+            "reference": unit.reference,
+            "order": KEYED,
+        }
         shown = [unit.items[i].candidate for i in orders[unit.case_id]]
         data |= {f"candidate_{i + 1}": shown[i] if i < len(shown) else "(no further text)" for i in range(most)}
         made.append({"data": data})
@@ -108,6 +123,7 @@ def write(study: Study, folder: Path) -> tuple[Path, Path]:
     config, listed = (folder / name for name in WRITTEN)
     write_text(config, configuration(study, most))
     write_text(listed, json_text(tasks(study), indent=1))
+    listed.chmod(0o600)
     return config, listed
 
 
@@ -122,7 +138,8 @@ def read(study: Study, path: Path) -> Ratings:
     if not isinstance(exported, list):
         raise InputError(f"{path}: expected a list of tasks; choose the format 'JSON' when exporting")
     units = {unit.case_id: unit for unit in study.units()}
-    orders = _orders(study, list(units.values()))
+    keyed = _orders(study, list(units.values()), _key(study))
+    plain = _orders(study, list(units.values()), None)
     rows: list[Rating] = []
     for number, task in enumerate(exported, 1):
         where = f"{path}, task {number}"
@@ -134,7 +151,8 @@ def read(study: Study, path: Path) -> Ratings:
         if case_id not in units:
             raise InputError(f"{where}: case '{case_id}' is not in {study.cases}")
         for annotation in given:
-            rows += _ratings(study, units[case_id], orders[case_id], annotation, where)
+            order = keyed if task["data"].get("order") == KEYED else plain
+            rows += _ratings(study, units[case_id], order[case_id], annotation, where)
     return Ratings(study.protocol, rows)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import random
 import re
 from collections.abc import Iterable, Sequence
@@ -105,22 +106,29 @@ def assign(case_ids: Sequence[str], annotators: Sequence[str], per_case: int | N
     return {case: chosen[case] for case in case_ids}
 
 
-def tasks_for(annotator: str, units: Sequence[Unit], seed: int) -> list[Task]:
+def tasks_for(annotator: str, units: Sequence[Unit], seed: int, key: bytes | None = None) -> list[Task]:
     """An annotator's tasks in a random order of cases, the systems of each in a random order.
 
-    Both follow from the seed, the annotator and the case alone: adding a case or an annotator later
-    does not reorder the rest of a task.
+    Both follow from the seed, the annotator, the case and the study's key: adding a case or an annotator
+    later does not reorder the rest of a task, and nobody can compute them without the key. Without a key
+    they are as studies of version 0.1 have them.
     """
     tasks = []
     for unit in units:
-        rng = random.Random(f"order:{seed}:{annotator}:{unit.case_id}")
+        rng = random.Random(_seed(key, f"order:{seed}:{annotator}:{unit.case_id}"))
         order = rng.sample(range(len(unit.items)), len(unit.items))
-        tasks.append(Task(task_id(seed, annotator, unit.case_id), annotator, unit.case_id, tuple(order)))
-    random.Random(f"cases:{seed}:{annotator}").shuffle(tasks)
+        tasks.append(Task(task_id(seed, annotator, unit.case_id, key), annotator, unit.case_id, tuple(order)))
+    random.Random(_seed(key, f"cases:{seed}:{annotator}")).shuffle(tasks)
     return tasks
 
 
-def task_id(seed: int, annotator: str, case_id: str) -> str:
-    """An id that tells an annotator nothing about the case."""
-    key = f"{seed}\0{annotator}\0{case_id}".encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(key, digest_size=9).hexdigest()
+def task_id(seed: int, annotator: str, case_id: str, key: bytes | None = None) -> str:
+    """An id that tells an annotator nothing about the case; without the key it cannot be computed."""
+    content = f"{seed}\0{annotator}\0{case_id}".encode("utf-8", "surrogatepass")
+    if key is None:
+        return hashlib.blake2b(content, digest_size=9).hexdigest()
+    return hmac.digest(key, b"task\0" + content, "sha256").hex()[:32]
+
+
+def _seed(key: bytes | None, name: str) -> str:
+    return name if key is None else hmac.digest(key, name.encode("utf-8", "surrogatepass"), "sha256").hex()

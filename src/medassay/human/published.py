@@ -84,6 +84,7 @@ def read_table(path: str | Path, protocol: Protocol) -> Ratings:
     """
     columns: dict[str, str] = {}
     ratings, decisions = [], {}
+    lengths: dict[tuple[str, str], Words] = {}
     seen: dict[tuple[str, str, str], int] = {}
     once = _PerCase(protocol)
     for number, record in read_records(path, format="tsv" if Path(path).suffix.lower() in (".tsv", ".tab") else "csv"):
@@ -97,13 +98,15 @@ def read_table(path: str | Path, protocol: Protocol) -> Ratings:
             raise InputError(f"{path}, row {number}: the same text and annotator stand in row {seen[key]} already")
         seen[key] = number
         once.check(rating, number, str(path))
+        lengths[rating.key] = Words(_length(row, "words_candidate"), _length(row, "words_reference"))
         if rating.annotator == "adjudicated":
-            decisions[rating.key] = rating.values
+            asked = {question.name for question in protocol.questions}
+            decisions[rating.key] = {n: v for n, v in rating.values.items() if n in asked and v is not None}
         else:
             ratings.append(rating)
     if not columns:
         raise InputError(f"{path}: no rows; a table of raw counts needs a header and a row per text and annotator")
-    return Ratings(protocol, ratings, decisions)
+    return Ratings(protocol, ratings, decisions, lengths)
 
 
 class _PerCase:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from medassay.human.decisions import Decisions
 from medassay.human.protocols.base import Protocol, Words
-from medassay.human.state import answers
+from medassay.human.state import CANNOT_JUDGE, answers
 from medassay.study import Floats
 
 if TYPE_CHECKING:
-    from medassay.human.store import Store
+    from medassay.human.store import Store, StoredTask
 
 Key = tuple[str, str]
 """A text: case id and system."""
@@ -31,11 +34,26 @@ class Rating:
     seconds: float | None = None
     slot: int | None = None
     """Which place the text had in the annotator's (random) order, from 1."""
+    flags: Mapping[str, str] = field(default_factory=dict)
+    """Reasons by flag: `flag`, `cannot_judge` (then no value is known)."""
+    draft: bool | None = None
+    """Whether the machine's draft was shown, by lot; None where the task took no part in the draw."""
+    from_draft: int = 0
+    """How many highlights and numbers were taken from the machine's draft."""
 
     @property
     def key(self) -> Key:
         """Which text this is about."""
         return (self.case_id, self.system)
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """What stands for one text in the end. `problem` names the limit that is broken, if one is."""
+
+    values: Mapping[str, float | None]
+    decided: bool
+    problem: str | None = None
 
 
 @dataclass(frozen=True)
@@ -44,7 +62,10 @@ class Ratings:
 
     protocol: Protocol
     rows: Sequence[Rating]
-    decisions: Mapping[Key, Mapping[str, float | None]] = field(default_factory=dict)
+    decisions: Mapping[Key, Mapping[str, float]] = field(default_factory=dict)
+    """What coordinators decided, raw answers only."""
+    lengths: Mapping[Key, Words] = field(default_factory=dict)
+    """What counts are normalised by."""
 
     @property
     def annotators(self) -> list[str]:
@@ -60,6 +81,41 @@ class Ratings:
     def systems(self) -> list[str]:
         """In order of first appearance."""
         return list(dict.fromkeys(row.system for row in self.rows))
+
+    @cached_property
+    def by_key(self) -> Mapping[Key, list[Rating]]:
+        """The ratings of each text."""
+        grouped: dict[Key, list[Rating]] = {}
+        for row in self.rows:
+            grouped.setdefault(row.key, []).append(row)
+        return grouped
+
+    def averages(self, key: Key) -> dict[str, float | None]:
+        """Each column of a text averaged over its annotators; None where nobody gave a value."""
+        given = self.by_key.get(key, [])
+        return {column: mean(row.values.get(column) for row in given) for column in self.protocol.columns}
+
+    def final(self, key: Key) -> Final:
+        """What stands for a text in the end: the decision, and the annotators' average where nothing is decided.
+
+        Scores that a decision bears on follow from the values that stand. Where these contradict each other
+        (an answer came in after the decision), the scores are undefined and `problem` says why.
+        """
+        averages = self.averages(key)
+        decided = self.decisions.get(key, {})
+        if not decided:
+            return Final(averages, False)
+        values = {**averages, **decided}
+        broken = self.protocol.broken(values)
+        if broken:
+            return Final({**values, **dict.fromkeys(self.protocol.derived)}, True, broken[0].reason)
+        before, after = (self.protocol.derive(answers_given, self.length(key)) for answers_given in (averages, values))
+        touched = {name: after[name] for name in self.protocol.derived if after[name] != before[name]}
+        return Final({**values, **touched}, True)
+
+    def length(self, key: Key) -> Words:
+        """What the counts of a text are normalised by; nothing where it is not known."""
+        return self.lengths.get(key, Words(0, 0))
 
     def items(self, column: str) -> list[Key]:
         """The texts a column speaks of; a count per case (facts in the reference) is one item per case."""
@@ -107,36 +163,80 @@ def count_words(text: str) -> int:
 
 def from_store(store: Store, *, unfinished: bool = False) -> Ratings:
     """The ratings of a study: finished tasks only (or all), practice left out."""
+    return LiveRatings(store).read(unfinished=unfinished)
+
+
+class LiveRatings:
+    """The ratings of a running study; only tasks that have moved on since the last look are read again."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._rows: dict[str, tuple[int, list[tuple[int, Rating]]]] = {}
+        self._latest: tuple[tuple[object, ...], Ratings] | None = None
+        self._lengths: dict[Key, Words] = {}
+        self._place: dict[Key, int] = {}
+        for unit in store.units():
+            reference = count_words(unit.reference)
+            for item in unit.items:
+                key = (unit.case_id, item.system)
+                self._place[key] = len(self._place)
+                self._lengths[key] = Words(count_words(item.candidate), reference)
+
+    def read(self, *, unfinished: bool = False) -> Ratings:
+        """The ratings as they stand now; the same object again where nothing has changed."""
+        revision = (unfinished, *self.store.revision())
+        if self._latest is None or self._latest[0] != revision:
+            self._latest = (revision, self._read(unfinished))
+        return self._latest[1]
+
+    def _read(self, unfinished: bool) -> Ratings:
+        ranked: list[tuple[int, Rating]] = []
+        order = {name: i for i, name in enumerate(self.store.names)}
+        for task in self.store.tasks():
+            if not task.training and task.seq and (task.state["done"] or unfinished):
+                ranked += self._of(task, order)
+        ranked.sort(key=itemgetter(0))
+        rows = [row for _, row in ranked]
+        return Ratings(self.store.protocol, rows, Decisions(self.store).all(), self._lengths)
+
+    def _of(self, task: StoredTask, order: Mapping[str, int]) -> list[tuple[int, Rating]]:
+        """A task's ratings with their places in the table: texts as in the file, annotators as in the study."""
+        known = self._rows.get(task.id)
+        if known is None or known[0] != task.seq:
+            rank = order[task.annotator]
+            rows = [(self._place[r.key] * 1000 + rank, r) for r in task_ratings(self.store.protocol, task)]
+            known = self._rows[task.id] = (task.seq, rows)
+        return known[1]
+
+
+def task_ratings(protocol: Protocol, task: StoredTask) -> list[Rating]:
+    """The ratings of one task, one for each text that was answered or cannot be judged."""
+    state, reference = task.state, count_words(task.unit.reference)
     rows = []
-    for task in store.tasks():
-        if task.training or not (task.state["done"] or unfinished):
+    for number, item in enumerate(task.candidates, 1):
+        slot = str(number)
+        raw = answers(protocol, state, slot)
+        flags = {**state["flags"].get("case", {}), **state["flags"].get(slot, {})}
+        if all(value is None for value in raw.values()) and CANNOT_JUDGE not in flags:
             continue
-        reference = count_words(task.unit.reference)
-        seconds = task.state["active_ms"] / 1000
-        for slot, item in enumerate(task.candidates, 1):
-            raw = answers(store.protocol, task.state, str(slot))
-            if all(value is None for value in raw.values()):
-                continue
-            values = with_derived(store.protocol, raw, Words(count_words(item.candidate), reference))
-            comments = [task.state["comments"].get(place, "") for place in ("case", str(slot))]
-            comment = "\n".join(text for text in comments if text)
-            rows.append(Rating(task.unit.case_id, item.system, task.annotator, values, comment, seconds, slot))
-    order = {name: i for i, name in enumerate(store.names)}
-    place = {
-        (unit.case_id, item.system): (i, k) for i, unit in enumerate(store.units()) for k, item in enumerate(unit.items)
-    }
-    rows.sort(key=lambda row: (place[row.key], order[row.annotator]))
-    return Ratings(store.protocol, rows, _decisions(store))
-
-
-def _decisions(store: Store) -> dict[Key, Mapping[str, float | None]]:
-    texts = {(unit.case_id, item.system): (unit, item) for unit in store.units() for item in unit.items}
-    decided: dict[Key, Mapping[str, float | None]] = {}
-    for key, payload in store.decisions().items():
-        unit, item = texts[key]
-        words = Words(count_words(item.candidate), count_words(unit.reference))
-        decided[key] = with_derived(store.protocol, payload["values"], words)
-    return decided
+        words = Words(count_words(item.candidate), reference)
+        comments = [state["comments"].get(where, "") for where in ("case", slot)]
+        taken = sum(bool(mark.get("from_draft")) for mark in state["marks"] if mark["slot"] == slot)
+        rows.append(
+            Rating(
+                task.unit.case_id,
+                item.system,
+                task.annotator,
+                with_derived(protocol, raw, words),
+                "\n".join(text for text in comments if text),
+                state["active_ms"] / 1000,
+                number,
+                flags,
+                task.draft,
+                taken + len(state["from_draft"].get(slot, ())),
+            )
+        )
+    return rows
 
 
 def mean(values: Iterable[float | None]) -> float | None:

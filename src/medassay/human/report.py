@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medassay.cases import Case
+from medassay.human.effects import Effect
 from medassay.human.plan import Unit
 from medassay.human.ratings import Key, Ratings, mean
-from medassay.human.show import NOTE, bounds, f1, number, span
+from medassay.human.show import EFFECT_NOTE, NOTE, bounds, effect_cells, f1, number, span
 from medassay.human.tables import AgreementRow, SystemRow, choice_shares, default_columns
 from medassay.metrics.base import Metric
 from medassay.result import Result
@@ -53,11 +54,9 @@ class HumanScore(Metric):
 def human_result(ratings: Ratings, units: Sequence[Unit] = ()) -> Result:
     """People's scores in the form of a finished run; `units` give the texts, where they are at hand."""
     texts = {(unit.case_id, item.system): (unit, item) for unit in units for item in unit.items}
-    given: dict[Key, list[Mapping[str, float | None]]] = {}
-    for row in ratings.rows:
-        given.setdefault(row.key, []).append(row.values)
     cases = []
-    for key, opinions in given.items():
+    for key, rows in ratings.by_key.items():
+        opinions = [row.values for row in rows]
         found = texts.get(key)
         counts = {q.name: mean(o.get(q.name) for o in opinions) for q in ratings.protocol.questions if q.is_count}
         cases.append(
@@ -70,24 +69,25 @@ def human_result(ratings: Ratings, units: Sequence[Unit] = ()) -> Result:
                 extra={**counts, "annotators": len(opinions)},
             )
         )
-    metrics = []
-    for column in default_columns(ratings):
-        decided = {key: values.get(column) for key, values in ratings.decisions.items()}
-        values = {key: mean(o.get(column) for o in opinions) for key, opinions in given.items()}
-        final = {key: decided[key] if decided.get(key) is not None else value for key, value in values.items()}
-        metrics.append(HumanScore(ratings.protocol.name, column, final))
+    final = {key: ratings.final(key).values for key in ratings.by_key}
+    metrics = [
+        HumanScore(ratings.protocol.name, column, {key: values.get(column) for key, values in final.items()})
+        for column in default_columns(ratings)
+    ]
     return Result(cases, metrics, {metric.name: metric.score(cases) for metric in metrics})
 
 
-def agreement_html(ratings: Ratings, rows: Sequence[AgreementRow], systems: Sequence[SystemRow]) -> str:
-    """Both tables as HTML; every name in it is escaped."""
+def agreement_html(
+    ratings: Ratings, rows: Sequence[AgreementRow], systems: Sequence[SystemRow], effects: Sequence[Effect] = ()
+) -> str:
+    """The tables as HTML; every name in them is escaped."""
     pairs = list(rows[0].pairs) if rows else []
-    heads = ["alpha", "95 %", "items", *("–".join(pair) for pair in pairs), "κ", "F1 (0 · 1 · 2)", "r"]
+    heads = ["alpha", "95 %", "items", "ICC", *("–".join(pair) for pair in pairs), "κ", "F1 (0 · 1 · 2)", "r"]
     parts = [f"<p>{escape(NOTE)}</p>"]
     for raw, title in ((True, "Raw answers"), (False, "Derived scores")):
         body = []
         for row in (one for one in rows if one.raw == raw):
-            cells = [number(row.alpha.value), span(row), str(row.alpha.n)]
+            cells = [number(row.alpha.value), span(row), str(row.alpha.n), number(row.icc)]
             cells += [number(row.pairs[pair]) for pair in pairs]
             cells += [number(row.kappa), f1(row), number(row.pearson)]
             body.append((f"{row.column}, per case" if row.unit == "case" else row.column, cells))
@@ -105,6 +105,10 @@ def agreement_html(ratings: Ratings, rows: Sequence[AgreementRow], systems: Sequ
     if shares:
         parts.append(_table("Answers with choices", ["", "answer", "share", "all agree"], shares))
     parts.append(_table("Means by system", ["system", "score", *ratings.annotators, "average"], listed))
+    if effects:
+        heads = ["", "with", "without", "difference", "95 %", "n"]
+        parts.append(_table("Machine's draft", heads, [(row.column, effect_cells(row)) for row in effects]))
+        parts.append(f"<p>{escape(EFFECT_NOTE)}</p>")
     return "".join(parts)
 
 
@@ -120,8 +124,14 @@ def _table(caption: str, heads: Sequence[str], body: Sequence[tuple[str, Sequenc
 class AgreementSection:
     """A section of the report page: hand it to `PageWriter(sections=[…])`."""
 
-    def __init__(self, ratings: Ratings, rows: Sequence[AgreementRow], systems: Sequence[SystemRow]) -> None:
-        self.html = agreement_html(ratings, rows, systems)
+    def __init__(
+        self,
+        ratings: Ratings,
+        rows: Sequence[AgreementRow],
+        systems: Sequence[SystemRow],
+        effects: Sequence[Effect] = (),
+    ) -> None:
+        self.html = agreement_html(ratings, rows, systems, effects)
 
     def __call__(self, run: Run) -> Section:
         """The section, whatever else the page shows."""
@@ -138,12 +148,13 @@ def write_page(
     *,
     title: str,
     units: Sequence[Unit] = (),
+    effects: Sequence[Effect] = (),
 ) -> None:
     """A report page of the study: people's scores by system, agreement, and every text with its scores."""
     from medassay.report import PageWriter
 
     result = human_result(ratings, units)
-    page = PageWriter(result.metrics, title=title, sections=[AgreementSection(ratings, rows, systems)])
+    page = PageWriter(result.metrics, title=title, sections=[AgreementSection(ratings, rows, systems, effects)])
     for i, case in enumerate(result.cases):
         page.add(case, {metric.name: result.scores[metric.name][i] for metric in result.metrics})
     # Without texts there is no reference to cluster by; each text then stands for itself.

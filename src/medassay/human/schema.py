@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -10,15 +12,18 @@ from sqlalchemy import (
     Column,
     Connection,
     Float,
+    Index,
     Integer,
     MetaData,
     String,
     Table,
     Text,
     UniqueConstraint,
+    false,
     inspect,
     select,
 )
+from sqlalchemy.schema import CreateColumn
 
 from medassay.errors import InputError
 
@@ -44,6 +49,19 @@ annotators = Table(
     Column("name", String(64), primary_key=True),
     Column("position", Integer, nullable=False),
     Column("link", Integer, nullable=False),  # raised by one to make the old link worthless
+    Column("replaced_by", String(64)),  # who took over the tasks that were not finished
+)
+
+coordinators = Table(
+    "coordinators",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("link", Integer, nullable=False),
+)
+
+# Sessions that were signed out before their cookie ran out.
+ended_sessions = Table(
+    "ended_sessions", metadata, Column("id", String(64), primary_key=True), Column("at", Float, nullable=False)
 )
 
 tasks = Table(
@@ -55,6 +73,8 @@ tasks = Table(
     Column("position", Integer, nullable=False),
     Column("training", Boolean, nullable=False),
     Column("candidate_order", Text, nullable=False),  # JSON: indices into the case's items
+    Column("withdrawn", Boolean, nullable=False, server_default=false()),  # taken over by somebody else
+    Column("draft", Boolean),  # whether the machine's draft is shown, by lot; NULL: not part of the draw
 )
 
 # Append-only: nothing in medassay updates or deletes a row of this table.
@@ -72,6 +92,7 @@ events = Table(
     Column("client_at", Float),  # the client's clock: kept for the audit, used for nothing
     Column("active_ms", Integer, nullable=False),
     UniqueConstraint("task", "task_seq"),
+    Index("events_by_person", "annotator", "at"),
     sqlite_autoincrement=True,
 )
 
@@ -84,6 +105,27 @@ states = Table(
     Column("state", Text, nullable=False),
     Column("done", Boolean, nullable=False),
     Column("updated_at", Float),
+)
+
+# The decision that stands for each text, and for each case as a whole; rebuilt from the events.
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("case_id", Text, nullable=False),
+    Column("system", Text),  # NULL: what is counted once for the case
+    Column("seq", Integer, nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("who", String(64), nullable=False),
+    Column("at", Float, nullable=False),
+)
+
+# The machine's drafts, made before the first task is shown.
+drafts = Table(
+    "drafts",
+    metadata,
+    Column("case_id", Text, primary_key=True),
+    Column("statements", Text, nullable=False),  # JSON: a list for each item of the case, in file order
 )
 
 
@@ -110,7 +152,38 @@ def _forbid_changes(connection: Connection) -> None:
         )
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create, _forbid_changes)
+def _coordinate(connection: Connection) -> None:
+    """Coordinators by name, sessions that end, tasks that are taken over, drafts, decisions kept for reading."""
+    metadata.create_all(connection)
+    present = inspect(connection)
+    for table, column in ((annotators, "replaced_by"), (tasks, "withdrawn"), (tasks, "draft")):
+        if column not in {found["name"] for found in present.get_columns(table.name)}:
+            definition = CreateColumn(table.c[column]).compile(dialect=connection.dialect)
+            connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {definition}")
+    if "events_by_person" not in {found["name"] for found in present.get_indexes("events")}:
+        next(index for index in events.indexes if index.name == "events_by_person").create(connection)
+    rows = connection.execute(select(events).where(events.c.kind == "decide").order_by(events.c.seq))
+    for row in list(rows):
+        keep_decision(connection, row.task, row.task_seq, json.loads(row.payload), row.annotator, row.at)
+
+
+def keep_decision(connection: Connection, key: str, seq: int, payload: Mapping[str, Any], who: str, at: float) -> None:
+    """Put a decision in the place of the one that stood before it."""
+    connection.execute(decisions.delete().where(decisions.c.key == key))
+    connection.execute(
+        decisions.insert().values(
+            key=key,
+            case_id=payload["case"],
+            system=payload.get("system"),
+            seq=seq,
+            payload=json.dumps(dict(payload), separators=(",", ":")),
+            who=who,
+            at=at,
+        )
+    )
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create, _forbid_changes, _coordinate)
 """Step n brings a database of version n to n + 1. Steps are added at the end and never edited."""
 
 

@@ -1,8 +1,8 @@
 """A task's state, folded from its events; the same events always give the same state.
 
-Events are small: `mark`, `unmark`, `flag`, `set`, `comment`, `done`, `reopen`, `time`, and `undo` / `redo`
-of an earlier one. They apply in the order in which the server numbered them: the last word on a field
-wins, highlights made in two windows add up, and no client's clock has any say.
+Events are small: `mark`, `unmark`, `flag`, `set`, `comment`, `done`, `reopen`, `return`, `time`, and `undo` /
+`redo` of earlier ones. They apply in the order in which the server numbered them, and no client's clock has
+any say. An answer that breaks one of the protocol's limits is refused when it comes in.
 """
 
 from __future__ import annotations
@@ -10,23 +10,31 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from medassay.errors import MedassayError
+from medassay.human.history import CONTENT, Event, undone
 from medassay.human.protocols.base import CASE, MAX_COUNT, Protocol, Question
 
-CONTENT = ("mark", "unmark", "flag", "set", "comment")
-KINDS = (*CONTENT, "done", "reopen", "time", "undo", "redo")
+KINDS = (*CONTENT, "done", "reopen", "return", "time", "undo", "redo")
 MAX_MARKS = 500
 MAX_COMMENT = 4000
 MAX_FACT = 300
 """Characters of a fact that is typed."""
+MAX_REASON = 500
 MAX_ACTIVE_MS = 600_000
+
+CANNOT_JUDGE = "cannot_judge"
+FLAGS = ("skip", "flag", CANNOT_JUDGE)
+"""What an annotator may say of a text (or of the whole case) in place of, or beside, an answer: left for
+later; worth the coordinator's attention; cannot be judged, which counts as answered, without values."""
+
+Status = Literal["untouched", "open", "answered"]
 
 
 class Mark(TypedDict):
     """A highlight: characters `start`…`end` (end exclusive) of the text its kind stands in. A fact that was typed has
-    its `text` and no characters: both ends are 0."""
+    its `text` and no characters: both ends are 0. `from_draft`: it was taken from the machine's draft."""
 
     id: str
     slot: str
@@ -35,17 +43,25 @@ class Mark(TypedDict):
     end: int
     flags: list[str]
     text: NotRequired[str]
+    from_draft: NotRequired[bool]
 
 
 class State(TypedDict):
     """All an annotator has said about a task. `answers[slot][question]` is a choice's value or, for a
-    count, what was typed less the highlights there were: the count is highlights + that."""
+    count, what was typed less the highlights there were: the count is highlights + that.
+
+    `flags[slot]` holds reasons by flag, `returned` the coordinator's note while a task is returned,
+    `from_draft[slot]` the questions whose number was taken from the machine's draft.
+    """
 
     answers: dict[str, dict[str, float]]
     marks: list[Mark]
     comments: dict[str, str]
     done: bool
     active_ms: int
+    flags: dict[str, dict[str, str]]
+    returned: str
+    from_draft: dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +73,13 @@ class Shape:
 
     @property
     def slots(self) -> tuple[str, ...]:
-        """The case's own slot, then one a candidate."""
-        return (CASE, *(str(i + 1) for i in range(len(self.candidates))))
+        """The case's own slot, then one for each candidate."""
+        return (CASE, *self.texts)
 
-
-class Event(NamedTuple):
-    """One recorded change, as the fold sees it."""
-
-    id: str
-    kind: str
-    payload: Mapping[str, Any]
-    active_ms: int = 0
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The slots of the candidates."""
+        return tuple(str(i + 1) for i in range(len(self.candidates)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +92,45 @@ class Problem:
 
 
 class Refused(MedassayError):
-    """The event makes no sense for this task; nothing was recorded."""
+    """The event makes no sense for this task; nothing was recorded. `slot`, `question`: where, if anywhere."""
+
+    def __init__(self, text: str, slot: str | None = None, question: str | None = None) -> None:
+        super().__init__(text)
+        self.slot = slot
+        self.question = question
+
+
+class Outdated(Refused):
+    """The event came from a page that shows an older state of the task; nothing was recorded."""
 
 
 def empty() -> State:
     """A task nobody has touched."""
-    return {"answers": {}, "marks": [], "comments": {}, "done": False, "active_ms": 0}
+    return {
+        "answers": {},
+        "marks": [],
+        "comments": {},
+        "done": False,
+        "active_ms": 0,
+        "flags": {},
+        "returned": "",
+        "from_draft": {},
+    }
+
+
+def restored(stored: Mapping[str, Any]) -> State:
+    """A state as it was stored, by this or an earlier version."""
+    return {**empty(), **stored}  # type: ignore[typeddict-item]
 
 
 def fold(protocol: Protocol, shape: Shape, events: Iterable[Event]) -> State:
     """The state after all events; those undone are passed over."""
     listed = list(events)
-    undone = _undone(listed)
+    taken = undone(listed)
     state = empty()
     for event in listed:
         state["active_ms"] += min(max(event.active_ms, 0), MAX_ACTIVE_MS)
-        if event.id not in undone and event.kind not in ("undo", "redo", "time"):
+        if event.id not in taken and event.kind not in ("undo", "redo", "time"):
             _apply(protocol, shape, state, event, strict=False)
     return state
 
@@ -104,37 +139,43 @@ def step(protocol: Protocol, shape: Shape, state: State, event: Event) -> State:
     """The state after one more event (not undo or redo, which need the history); refuses what makes no sense."""
     after = copy.deepcopy(state)
     if event.kind in CONTENT and state["done"]:
-        raise Refused("This task is finished. Reopen it to change an answer.")
+        raise Outdated("This task is finished. Reopen it to change an answer.")
     after["active_ms"] += min(max(event.active_ms, 0), MAX_ACTIVE_MS)
     _apply(protocol, shape, after, event, strict=True)
+    if event.kind in CONTENT:
+        _check_limits(protocol, shape, state, after, event)
     return after
 
 
-def _undone(events: list[Event]) -> set[str]:
-    undone: set[str] = set()
-    for event in events:
-        if event.kind == "undo":
-            undone.add(str(event.payload["target"]))
-        elif event.kind == "redo":
-            undone.discard(str(event.payload["target"]))
-    return undone
+def _check_limits(protocol: Protocol, shape: Shape, before: State, after: State, event: Event) -> None:
+    """Refuse an answer that breaks a limit, or breaks one further; one that mends it in part may stand."""
+    for slot in shape.texts:
+        old, new = (answers(protocol, state, slot) for state in (before, after))
+        for limit in protocol.limits:
+            excess = limit.excess(new) or 0
+            if excess > max(limit.excess(old) or 0, 0):
+                question = event.payload.get("question") or next(iter(limit.terms))
+                raise Refused(f"Text {chr(64 + int(slot))}: {limit.reason}", slot, question)
 
 
-def undo_target(events: list[Event]) -> str | None:
-    """The latest change that still stands, or None."""
-    undone = _undone(events)
-    return next((e.id for e in reversed(events) if e.kind in CONTENT and e.id not in undone), None)
-
-
-def redo_target(events: list[Event]) -> str | None:
-    """The change undone last, provided nothing was changed since."""
-    undone = _undone(events)
-    for event in reversed(events):
-        if event.kind in CONTENT and event.id not in undone:
-            return None
-        if event.kind == "undo" and event.payload["target"] in undone:
-            return str(event.payload["target"])
-    return None
+def changed_between(before: State, now: State, protocol: Protocol, event: Event) -> bool:
+    """Whether what the event speaks of differs between the state its page showed and the present one."""
+    payload = event.payload
+    if event.kind == "set":
+        question = protocol.question(payload["question"])
+        slot = payload["slot"]
+        return question is not None and value(question, before, slot) != value(question, now, slot)
+    if event.kind == "comment":
+        return before["comments"].get(payload["slot"]) != now["comments"].get(payload["slot"])
+    if event.kind == "flag" and "slot" in payload:
+        return before["flags"].get(payload["slot"]) != now["flags"].get(payload["slot"])
+    if event.kind in ("flag", "unmark"):
+        old, new = ([m for m in state["marks"] if m["id"] == payload["mark"]] for state in (before, now))
+        return old != new
+    if event.kind in ("done", "reopen", "undo", "redo"):
+        old_state, new_state = ({**state, "active_ms": 0} for state in (before, now))
+        return old_state != new_state
+    return False
 
 
 def _apply(protocol: Protocol, shape: Shape, state: State, event: Event, *, strict: bool) -> None:
@@ -144,30 +185,40 @@ def _apply(protocol: Protocol, shape: Shape, state: State, event: Event, *, stri
             _mark(protocol, shape, state, payload)
         elif event.kind == "unmark":
             state["marks"].remove(_find(state, payload["mark"]))
+        elif event.kind == "flag" and "slot" in payload:
+            _flag_text(shape, state, payload)
         elif event.kind == "flag":
-            _flag(protocol, state, payload)
+            _tick(protocol, state, payload)
         elif event.kind == "set":
             _set(protocol, shape, state, payload)
         elif event.kind == "comment":
             _comment(shape, state, payload)
         elif event.kind == "done":
-            found = problems(protocol, shape, state)
-            if found:
-                raise Refused(found[0].text)
-            state["done"] = True
-        elif event.kind == "reopen":
+            _finish(protocol, shape, state, strict=strict)
+        elif event.kind in ("reopen", "return"):
             state["done"] = False
+            state["returned"] = payload.get("note", state["returned"])
     except Refused:
         # In a fold, an event may hang on one that was undone since; it then has nothing to act on.
         if strict:
             raise
 
 
+def _finish(protocol: Protocol, shape: Shape, state: State, *, strict: bool) -> None:
+    # In a fold the task was finished by the rules of its time.
+    if strict:
+        open_problems = problems(protocol, shape, state)
+        if open_problems:
+            raise Refused(open_problems[0].text, open_problems[0].slot, open_problems[0].question)
+    state["done"] = True
+    state["returned"] = ""
+
+
 def _find(state: State, mark_id: str) -> Mark:
     for mark in state["marks"]:
         if mark["id"] == mark_id:
             return mark
-    raise Refused("That highlight is no longer there.")
+    raise Outdated("That highlight is no longer there.")
 
 
 def _mark(protocol: Protocol, shape: Shape, state: State, payload: Mapping[str, Any]) -> None:
@@ -187,24 +238,43 @@ def _mark(protocol: Protocol, shape: Shape, state: State, payload: Mapping[str, 
         raise Refused("This fact is there already. Type a number to count it twice.")
     flags = [flag for flag in kind.flags if flag in payload.get("flags", ())]
     if any(mark["id"] == payload["mark"] for mark in state["marks"]):
-        raise Refused("A highlight of that id is there already.")
-    where = (slot, kind.name, payload["start"], payload["end"])
+        raise Outdated("A highlight of that id is there already.")
+    where = (slot, kind.name, payload.get("start"), payload.get("end"))
     if not text and any((m["slot"], m["kind"], m["start"], m["end"]) == where for m in state["marks"]):
-        raise Refused("This stretch is highlighted already. Type a number to count it twice.")
+        raise Outdated("This stretch is highlighted already. Type a number to count it twice.")
     if len(state["marks"]) >= MAX_MARKS:
         raise Refused(f"A task holds at most {MAX_MARKS} highlights.")
     start, end = (0, 0) if text else (payload["start"], payload["end"])
     mark: Mark = {"id": payload["mark"], "slot": slot, "kind": kind.name, "start": start, "end": end, "flags": flags}
-    state["marks"].append({**mark, "text": text} if text else mark)
+    if text:
+        mark["text"] = text
+    if payload.get("from_draft"):
+        mark["from_draft"] = True
+    state["marks"].append(mark)
 
 
-def _flag(protocol: Protocol, state: State, payload: Mapping[str, Any]) -> None:
+def _tick(protocol: Protocol, state: State, payload: Mapping[str, Any]) -> None:
     mark = _find(state, payload["mark"])
     kind = protocol.mark(mark["kind"])
     if kind is None or payload["flag"] not in kind.flags:
         raise Refused(f"A highlight '{mark['kind']}' has no tick '{payload['flag']}'.")
     ticked = set(mark["flags"]) - {payload["flag"]} | ({payload["flag"]} if payload["on"] else set())
     mark["flags"] = [flag for flag in kind.flags if flag in ticked]
+
+
+def _flag_text(shape: Shape, state: State, payload: Mapping[str, Any]) -> None:
+    slot, flag = payload["slot"], payload["flag"]
+    if slot not in shape.slots or flag not in FLAGS:
+        raise Refused(f"There is no flag '{flag}' in slot '{slot}'.")
+    if not payload["on"]:
+        state["flags"].get(slot, {}).pop(flag, None)
+        if not state["flags"].get(slot):
+            state["flags"].pop(slot, None)
+        return
+    reason = str(payload.get("reason") or "").strip()
+    if not reason:
+        raise Refused("Please give a reason.", slot)
+    state["flags"].setdefault(slot, {})[flag] = reason[:MAX_REASON]
 
 
 def _set(protocol: Protocol, shape: Shape, state: State, payload: Mapping[str, Any]) -> None:
@@ -217,12 +287,21 @@ def _set(protocol: Protocol, shape: Shape, state: State, payload: Mapping[str, A
         answers.pop(question.name, None)
     elif question.choices:
         if value not in question.choices:
-            raise Refused(f"'{value}' is not one of the choices of '{question.name}'.")
+            raise Refused(f"'{value:g}' is not one of the choices of “{{{question.name}}}”.", slot, question.name)
         answers[question.name] = value
     else:
         if value != int(value) or not 0 <= value <= MAX_COUNT:
-            raise Refused(f"A count is a whole number from 0 to {MAX_COUNT}.")
+            raise Refused(f"A count is a whole number from 0 to {MAX_COUNT}.", slot, question.name)
         answers[question.name] = int(value) - _marked(question, state, slot)
+    _note_draft(state, slot, question.name, value is not None and bool(payload.get("from_draft")))
+
+
+def _note_draft(state: State, slot: str, question: str, drafted: bool) -> None:
+    listed = [name for name in state["from_draft"].get(slot, []) if name != question] + [question] * drafted
+    if listed:
+        state["from_draft"][slot] = listed
+    else:
+        state["from_draft"].pop(slot, None)
 
 
 def _comment(shape: Shape, state: State, payload: Mapping[str, Any]) -> None:
@@ -262,26 +341,50 @@ def value(question: Question, state: State, slot: str) -> float | None:
 
 
 def answers(protocol: Protocol, state: State, slot: str) -> dict[str, float | None]:
-    """All answers that bear on one candidate: its own and those of the case."""
+    """All answers that bear on one candidate: its own and those of the case; none where it cannot be judged."""
+    if cannot_judge(state, slot):
+        return dict.fromkeys((q.name for q in protocol.questions), None)
     return {q.name: value(q, state, CASE if q.per == "case" else slot) for q in protocol.questions}
+
+
+def cannot_judge(state: State, slot: str) -> str | None:
+    """Why a text (or its case) cannot be judged; None where it can."""
+    return next(
+        (state["flags"][s][CANNOT_JUDGE] for s in (CASE, slot) if CANNOT_JUDGE in state["flags"].get(s, {})), None
+    )
+
+
+def missing(protocol: Protocol, state: State, slot: str) -> list[Question]:
+    """The compulsory questions of one slot that have no explicit answer."""
+    if cannot_judge(state, slot):
+        return []
+    per = "case" if slot == CASE else "candidate"
+    asked = [q for q in protocol.questions if q.per == per and q.required]
+    # A finished task answers by default what was left out; that is no explicit answer.
+    open_state: State = {**state, "done": False}
+    return [q for q in asked if value(q, open_state, slot) is None]
+
+
+def status(protocol: Protocol, state: State, slot: str) -> Status:
+    """Where one text stands: `untouched`, `open`, or `answered` explicitly and possibly."""
+    marked = any(mark["slot"] == slot for mark in state["marks"])
+    given = (state[part].get(slot) for part in ("answers", "comments", "flags"))
+    if cannot_judge(state, slot) is None and not marked and not any(given):
+        return "untouched"
+    answered = not missing(protocol, state, slot) and not protocol.broken(answers(protocol, state, slot))
+    return "answered" if answered else "open"
 
 
 def problems(protocol: Protocol, shape: Shape, state: State) -> list[Problem]:
     """What stands between the task and being finished, in reading order."""
-    found = []
-    for slot in shape.slots:
-        current = answers(protocol, state, slot if slot != CASE else "1")
-        for question in protocol.questions:
-            if (question.per == "case") != (slot == CASE):
-                continue
-            answer = current[question.name]
-            where = "" if slot == CASE else f"Text {chr(64 + int(slot))}: "
-            if answer is None and question.default is None:
-                found.append(Problem(slot, question.name, f"{where}“{{{question.name}}}” has no answer yet."))
-                continue
-            for bound in question.within:
-                limit = current[bound]
-                if answer is not None and limit is not None and answer > limit:
-                    text = f"{where}“{{{question.name}}}” ({answer:g}) exceeds “{{{bound}}}” ({limit:g})."
-                    found.append(Problem(slot, question.name, text))
-    return found
+    listed = []
+    if any(cannot_judge(state, slot) is None for slot in shape.texts):
+        for question in missing(protocol, state, CASE):
+            listed.append(Problem(CASE, question.name, f"“{{{question.name}}}” has no answer yet."))
+    for slot in shape.texts:
+        where = f"Text {chr(64 + int(slot))}: "
+        for question in missing(protocol, state, slot):
+            listed.append(Problem(slot, question.name, f"{where}“{{{question.name}}}” has no answer yet."))
+        for limit in protocol.broken(answers(protocol, state, slot)):
+            listed.append(Problem(slot, next(iter(limit.terms)), where + limit.reason))
+    return listed

@@ -22,10 +22,13 @@ _KEYS = (
     "cases",
     "columns",
     "annotators",
+    "coordinators",
     "assignment",
     "seed",
     "database",
     "training",
+    "practice_threshold",
+    "blinded",
     "wording",
 )
 _NAME = re.compile(r"[\w.@-][\w.@ -]{0,62}")
@@ -38,10 +41,13 @@ protocol: {protocol}
 cases: {cases}
 columns: {columns}          # our field names: yours, e.g. {{candidate: generated}}
 annotators: {annotators}
+coordinators: {coordinators}          # names, each with a link and an audit trail of their own
 assignment: {assignment}          # all: every case to everybody; or a number: annotators a case, balanced
 seed: {seed}                  # decides who gets what, and the order of cases and systems
 database: {database}   # a file beside this one, or postgresql://user@host/name
 training: {training}           # a practice task with feedback first
+practice_threshold: {practice_threshold}    # share of practice answers that must be as expected to go on; 0: none
+blinded: {blinded}            # annotators judge on their own; false allows the machine's draft ('annotate draft')
 
 # What annotators read. Delete a part to get the original back.
 """
@@ -62,6 +68,9 @@ class Study:
     database: str = ""
     training: bool = True
     columns: Mapping[str, str] = field(default_factory=dict)
+    coordinators: tuple[str, ...] = ()
+    practice_threshold: float = 0.0
+    blinded: bool = True
 
     def units(self) -> list[Unit]:
         """The cases, grouped by id."""
@@ -80,6 +89,16 @@ class Study:
     def key_path(self) -> Path:
         """Where the secret that every link derives from is kept."""
         return self.path.with_suffix(".key")
+
+    @property
+    def marker_path(self) -> Path:
+        """Where the id of the database is kept that the study began with."""
+        return self.path.with_suffix(".begun")
+
+    @property
+    def links_path(self) -> Path:
+        """Where `annotate serve` writes everybody's link."""
+        return self.path.with_suffix(".links")
 
 
 def fingerprint(study: Study, units: Sequence[Unit]) -> str:
@@ -116,7 +135,16 @@ def load_study(path: str | Path) -> Study:
         raise InputError(f"{path}: training must be true or false, found {training!r}; tasks stand in the wording")
     if not isinstance(columns, dict) or not isinstance(own, dict):
         raise InputError(f"{path}: 'columns' and 'wording' hold 'key: value' pairs")
-    annotators = _annotators(raw["annotators"], path)
+    blinded, threshold = raw.get("blinded", True), raw.get("practice_threshold", 0)
+    if not isinstance(blinded, bool):
+        raise InputError(f"{path}: blinded must be true or false, found {blinded!r}")
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+        raise InputError(f"{path}: practice_threshold must be a share from 0 to 1, found {threshold!r}")
+    annotators = _names(raw["annotators"], "annotator", path)
+    coordinators = _names(raw.get("coordinators") or [], "coordinator", path)
+    both = set(annotators) & set(coordinators)
+    if both:
+        raise InputError(f"{path}: '{sorted(both)[0]}' is an annotator and a coordinator; use two names")
     return Study(
         path=path,
         name=str(raw.get("name") or path.stem),
@@ -128,22 +156,30 @@ def load_study(path: str | Path) -> Study:
         seed=_whole(raw.get("seed", 1), "seed", path),
         database=str(raw.get("database") or path.with_suffix(".db").name),
         training=training,
+        coordinators=coordinators,
+        practice_threshold=float(threshold),
+        blinded=blinded,
         columns={str(k): str(v) for k, v in columns.items()},
     )
 
 
-def _annotators(raw: Any, path: Path) -> tuple[str, ...]:
+def _names(raw: Any, role: str, path: Path) -> tuple[str, ...]:
     if not isinstance(raw, list) or not all(isinstance(name, str | int) for name in raw):
-        raise InputError(f"{path}: annotators must be a list of names, [anna, ben, chi]")
+        raise InputError(f"{path}: {role}s must be a list of names, [anna, ben, chi]")
     names = tuple(str(name) for name in raw)
     for name in names:
-        if not _NAME.fullmatch(name) or name != name.strip():
-            raise InputError(f"{path}: annotator {name!r}: use letters, digits, '.', '-', '_', '@' and spaces")
+        check_name(name, role, str(path))
         if names.count(name) > 1:
-            raise InputError(f"{path}: annotator '{name}' stands twice; names must differ")
-        if name.lower() in ("coordinator", "adjudicated"):
-            raise InputError(f"{path}: annotator '{name}': that name has a meaning of its own; take another")
+            raise InputError(f"{path}: {role} '{name}' stands twice; names must differ")
     return names
+
+
+def check_name(name: str, role: str, where: str) -> None:
+    """Refuse a name that could not be shown, or that means something else."""
+    if not _NAME.fullmatch(name) or name != name.strip():
+        raise InputError(f"{where}: {role} {name!r}: use letters, digits, '.', '-', '_', '@' and spaces")
+    if name.lower() in ("coordinator", "adjudicated", "study", "command line"):
+        raise InputError(f"{where}: {role} '{name}': that name has a meaning of its own; take another")
 
 
 def _per_case(raw: Any, annotators: int, path: Path) -> int | None:
@@ -172,6 +208,9 @@ def new_study_text(
     database: str = "study.db",
     training: bool = True,
     columns: Mapping[str, str] | None = None,
+    coordinators: Sequence[str] = (),
+    practice_threshold: float = 0,
+    blinded: bool = True,
 ) -> str:
     """A study file as `annotate new` writes it, with the whole wording in it to edit."""
     import yaml
@@ -189,6 +228,9 @@ def new_study_text(
         cases=flow(cases),
         columns=flow(dict(columns or {})),
         annotators=flow(list(annotators)),
+        coordinators=flow(list(coordinators)),
+        practice_threshold=practice_threshold,
+        blinded=flow(blinded),
         assignment=assignment,
         seed=seed,
         database=flow(database),

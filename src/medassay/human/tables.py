@@ -17,6 +17,7 @@ from medassay.study import (
     cohen_kappa,
     count_f1,
     fleiss_kappa,
+    intraclass_correlation,
     krippendorff_alpha,
     mean_over_pairs,
     rater_correlation,
@@ -27,7 +28,8 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class AgreementRow:
-    """Agreement on one column. `alpha` over all annotators, `pairs` for each two of them.
+    """Agreement on one column. `alpha` over all annotators, `pairs` for each two of them; `icc`, the
+    intra-class correlation ICC(2,1), over the texts that all of them judged.
 
     unit: what alpha is over: each `text`, or each `case` for a count that is made once per case (facts of the
     reference). per_text: for such a count, alpha with the count repeated for every text of the case, as a table of one
@@ -43,6 +45,7 @@ class AgreementRow:
     alpha: Estimate
     pairs: dict[Pair, float]
     pearson: float
+    icc: float = float("nan")
     kappa: float | None = None
     fleiss: float | None = None
     f1: tuple[float, float, float] | None = None
@@ -71,6 +74,7 @@ def agreement(ratings: Ratings, *, resamples: int = 1000, seed: int = 1) -> list
                 alpha=alpha_interval(table, level, clusters=clusters, resamples=resamples, seed=seed),
                 pairs={(a, b): krippendorff_alpha(table[[i, j]], level) for (i, a), (j, b) in combinations(names, 2)},
                 pearson=mean_over_pairs(table, rater_correlation),
+                icc=intraclass_correlation(table),
                 kappa=mean_over_pairs(table, cohen_kappa) if is_raw else None,
                 fleiss=fleiss_kappa(table) if is_raw else None,
                 f1=_tolerant(table) if steps else None,

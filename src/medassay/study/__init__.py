@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from medassay.study.agreement import alpha_interval as alpha_interval
     from medassay.study.agreement import cohen_kappa as cohen_kappa
     from medassay.study.agreement import count_f1 as count_f1
+    from medassay.study.agreement import difference_interval as difference_interval
     from medassay.study.agreement import fleiss_kappa as fleiss_kappa
+    from medassay.study.agreement import intraclass_correlation as intraclass_correlation
     from medassay.study.agreement import krippendorff_alpha as krippendorff_alpha
     from medassay.study.agreement import mean_over_pairs as mean_over_pairs
     from medassay.study.agreement import rater_correlation as rater_correlation
@@ -79,8 +81,8 @@ if TYPE_CHECKING:
     from medassay.study.validation import validate as validate
 
 _PUBLIC = {
-    "agreement": "Level alpha_interval cohen_kappa count_f1 fleiss_kappa krippendorff_alpha mean_over_pairs "
-    "rater_correlation span_f1",
+    "agreement": "Level alpha_interval cohen_kappa count_f1 difference_interval fleiss_kappa intraclass_correlation "
+    "krippendorff_alpha mean_over_pairs rater_correlation span_f1",
     "bench": "BenchCard bench_cards",
     "changes": "change kinds",
     "analytic": "analytic_p correlation_p",

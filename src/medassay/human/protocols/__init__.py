@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from medassay.errors import UnknownName, nearest
+from medassay.human.protocols.base import Limit as Limit
 from medassay.human.protocols.base import MarkKind as MarkKind
 from medassay.human.protocols.base import Protocol as Protocol
 from medassay.human.protocols.base import Question as Question

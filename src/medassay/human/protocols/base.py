@@ -8,7 +8,7 @@ candidate. A count is the number of its highlights plus what the annotator typed
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from medassay.study import Level
@@ -55,15 +55,16 @@ class Question:
     """One question and how its answers are compared between annotators.
 
     `fed_by` is the kind of highlight that a count adds up, with the flag it must carry (None: any).
-    `within` names counts it cannot exceed. `default` is the answer of a finished task where nothing
-    was marked or typed; None makes the question compulsory. `choices` are the values on offer.
+    `required` questions need an explicit answer (a highlight, a number, 0 included, or a choice) before a
+    task can be finished. `default` is the answer of a finished task where there is none. `choices` are the
+    values on offer.
     """
 
     name: str
     per: Per = "candidate"
     choices: tuple[float, ...] = ()
     fed_by: tuple[str, str | None] | None = None
-    within: tuple[str, ...] = ()
+    required: bool = True
     default: int | None = None
     level: Level = "interval"
 
@@ -74,11 +75,63 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """A sum of counts that cannot be exceeded: Σ coefficient × count ≤ `at_most`.
+
+    It holds for answers and for decisions alike. `reason` names questions in braces; a study puts its own
+    labels in their place.
+    """
+
+    terms: Mapping[str, int]
+    reason: str
+    at_most: float = 0
+
+    def excess(self, answers: Answers) -> float | None:
+        """How far the sum lies above the limit (0 or less: kept); None where it cannot be told yet.
+
+        A count without an answer is taken as 0 where it adds to the sum; where it takes away from it (it is
+        what the others are bounded by), nothing can be told.
+
+        >>> Limit({"RG": 1, "G": -1}, "").excess({"RG": 5, "G": 3})
+        2.0
+        >>> Limit({"RG": 1, "G": -1}, "").excess({"RG": 5, "G": None}) is None
+        True
+        """
+        total = 0.0
+        for name, coefficient in self.terms.items():
+            answer = answers.get(name)
+            if answer is None and coefficient < 0:
+                return None
+            total += coefficient * (answer or 0)
+        return total - self.at_most
+
+
+def part_of(part: str, whole: str) -> Limit:
+    """The limit of a count that is part of another."""
+    return Limit({part: 1, whole: -1}, f"“{{{part}}}” cannot be more than “{{{whole}}}”.")
+
+
+@dataclass(frozen=True)
+class DraftRules:
+    """What the machine's verdicts come to as highlights.
+
+    `candidate` and `reference`: verdict on a statement of that text → kind of highlight. `supported`: a tick
+    for a statement that one of these texts supports. `critical`: the tick for a critical error.
+    """
+
+    candidate: Mapping[str, str] = field(default_factory=dict)
+    reference: Mapping[str, str] = field(default_factory=dict)
+    supported: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    critical: str | None = None
+
+
+@dataclass(frozen=True)
 class Protocol:
     """A way of judging texts: what is asked, and `derive`, which turns answers into scores.
 
-    `needs` are the case fields it cannot do without; `derived` the names `derive` gives back, None
-    where a score is undefined (no fact to divide by).
+    `needs` are the case fields it cannot do without; `limits` what counts cannot exceed; `derived` the names
+    `derive` gives back, None where a score is undefined (no fact to divide by). `no_errors` are the answers
+    of a text without any error: a value, or the name of the question whose answer is taken.
     """
 
     name: str
@@ -87,6 +140,13 @@ class Protocol:
     marks: tuple[MarkKind, ...]
     derived: tuple[str, ...]
     derive: Callable[[Answers, Words], dict[str, float | None]]
+    limits: tuple[Limit, ...] = ()
+    no_errors: Mapping[str, float | str] = field(default_factory=dict)
+    draft: DraftRules = field(default_factory=DraftRules)
+
+    def broken(self, answers: Answers) -> list[Limit]:
+        """The limits that these answers exceed."""
+        return [limit for limit in self.limits if (limit.excess(answers) or 0) > 0]
 
     def question(self, name: str) -> Question | None:
         """The question of that name, or None."""

@@ -18,4 +18,5 @@ PROTOCOL = Protocol(
     marks=(),
     derived=("expert_score_scaled",),
     derive=derive,
+    no_errors={"expert_score": 5},
 )

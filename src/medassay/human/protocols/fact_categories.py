@@ -7,7 +7,19 @@ fact of the reference may be there and wrong.
 
 from __future__ import annotations
 
-from medassay.human.protocols.base import Answers, MarkKind, Protocol, Question, Words, f_score, ratio
+from medassay.human.protocols.base import (
+    MAX_COUNT,
+    Answers,
+    DraftRules,
+    Limit,
+    MarkKind,
+    Protocol,
+    Question,
+    Words,
+    f_score,
+    part_of,
+    ratio,
+)
 
 _SYSTEM = ("correct", "incorrect", "hallucinated")
 _ALL = (*_SYSTEM, "omitted")
@@ -41,13 +53,22 @@ def derive(answers: Answers, words: Words) -> dict[str, float | None]:
 def _questions() -> tuple[Question, ...]:
     questions = [Question("R", per="case", fed_by=("reference_fact", None))]
     for name in _ALL:
-        bound = ("R",) if name in ("correct", "omitted") else ()
         questions += [
-            Question(name, fed_by=(name, None), within=bound, default=0),
-            Question(f"{name}_critical", fed_by=(name, "critical"), within=(name,), default=0),
+            Question(name, fed_by=(name, None), default=0),
+            Question(f"{name}_critical", fed_by=(name, "critical"), required=False, default=0),
         ]
     return tuple(questions)
 
+
+_LIMITS = (
+    Limit({"correct": 1, "omitted": 1, "R": -1}, "“{correct}” and “{omitted}” together cannot be more than “{R}”."),
+    # Incorrect facts may be many for one fact of the reference, but there must be one that is not omitted.
+    Limit(
+        {"incorrect": 1, "omitted": MAX_COUNT, "R": -MAX_COUNT},
+        "“{incorrect}” needs a fact of the reference that is not omitted: “{omitted}” leaves none.",
+    ),
+    *(part_of(f"{name}_critical", name) for name in _ALL),
+)
 
 PROTOCOL = Protocol(
     name="fact-categories",
@@ -71,4 +92,11 @@ PROTOCOL = Protocol(
         "critical_omission_rate",
     ),
     derive=derive,
+    limits=_LIMITS,
+    no_errors={"correct": "R", "incorrect": 0, "hallucinated": 0, "omitted": 0},
+    draft=DraftRules(
+        candidate={"supported": "correct", "contradicted": "incorrect", "not_stated": "hallucinated"},
+        reference={"not_stated": "omitted"},
+        critical="critical",
+    ),
 )

@@ -6,7 +6,17 @@ facts more and less finely still agree (their counts do not). Paper: sections 5 
 
 from __future__ import annotations
 
-from medassay.human.protocols.base import Answers, MarkKind, Protocol, Question, Words, f_score, ratio
+from medassay.human.protocols.base import (
+    Answers,
+    DraftRules,
+    MarkKind,
+    Protocol,
+    Question,
+    Words,
+    f_score,
+    part_of,
+    ratio,
+)
 
 
 def derive(answers: Answers, words: Words) -> dict[str, float | None]:
@@ -31,8 +41,8 @@ PROTOCOL = Protocol(
     questions=(
         Question("R", per="case", fed_by=("reference_fact", None)),
         Question("G", fed_by=("fact", None)),
-        Question("RG", fed_by=("fact", "in_reference"), within=("G", "R")),
-        Question("C", fed_by=("fact", "correct"), within=("G",)),
+        Question("RG", fed_by=("fact", "in_reference")),
+        Question("C", fed_by=("fact", "correct")),
         Question("coherence", choices=(1.0, 0.5, 0.0)),
     ),
     marks=(
@@ -41,4 +51,10 @@ PROTOCOL = Protocol(
     ),
     derived=("precision", "recall", "f_score", "accuracy"),
     derive=derive,
+    limits=(part_of("RG", "G"), part_of("RG", "R"), part_of("C", "G")),
+    no_errors={"G": "R", "RG": "G", "C": "G", "coherence": 1},
+    draft=DraftRules(
+        candidate=dict.fromkeys(("supported", "not_stated", "contradicted"), "fact"),
+        supported={"in_reference": ("reference",), "correct": ("reference", "source")},
+    ),
 )

@@ -1,12 +1,12 @@
 """Key phrases: highlight the wrong stretches of a text and say what is wrong with each.
 
 Counts are normalised by length: hallucinated and incorrect phrases by the words of the candidate,
-omitted phrases by the words of the reference. No highlight in a finished task means no error found.
+omitted phrases by the words of the reference. A text without errors is given an explicit 0 for each type.
 """
 
 from __future__ import annotations
 
-from medassay.human.protocols.base import Answers, MarkKind, Protocol, Question, Words, ratio
+from medassay.human.protocols.base import Answers, DraftRules, MarkKind, Protocol, Question, Words, part_of, ratio
 
 _IN_CANDIDATE = ("hallucinated", "incorrect", "language")
 
@@ -32,7 +32,7 @@ PROTOCOL = Protocol(
         for question in (
             Question(name, fed_by=(name, None), default=0),
             *(
-                (Question(f"{name}_critical", fed_by=(name, "critical"), within=(name,), default=0),)
+                (Question(f"{name}_critical", fed_by=(name, "critical"), required=False, default=0),)
                 if name != "language"
                 else ()
             ),
@@ -46,4 +46,11 @@ PROTOCOL = Protocol(
     ),
     derived=("hallucinated_rate", "incorrect_rate", "language_rate", "omitted_rate"),
     derive=derive,
+    limits=tuple(part_of(f"{name}_critical", name) for name in ("hallucinated", "incorrect", "omitted")),
+    no_errors=dict.fromkeys((*_IN_CANDIDATE, "omitted"), 0),
+    draft=DraftRules(
+        candidate={"contradicted": "incorrect", "not_stated": "hallucinated"},
+        reference={"not_stated": "omitted"},
+        critical="critical",
+    ),
 )

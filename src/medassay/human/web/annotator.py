@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from medassay.human.drafts import draft_of
 from medassay.human.freeze import TRAINING
+from medassay.human.practice import is_passed, practice_score
 from medassay.human.protocols.base import Protocol
-from medassay.human.state import Problem, Refused, answers, problems
+from medassay.human.state import Outdated, Refused, answers, problems, status
 from medassay.human.store import StoredTask
-from medassay.human.web.changes import MessageOut, ProblemOut, RefusedOut, SaveIn, TaskOut
+from medassay.human.web.changes import FieldOut, ProblemOut, ReasonOut, RefusedOut, SaveIn, TaskOut
 from medassay.human.web.context import Annotator, Context, PageError, StudyContext, check_csrf
-from medassay.human.wording import Wording
+from medassay.human.web.keys import FLAG_KEYS, MARK_KEYS, keys_of
+from medassay.human.web.pace import duration, minutes_left
 
 router = APIRouter()
 
+SHORT_CASE = 1600
+"""Characters of source, reference and text together that fit below each other on a laptop's screen."""
+
+
 TaskId = Annotated[str, Path(min_length=8, max_length=64, pattern=r"^[0-9a-f]+$")]
 NOT_IN: dict[int | str, dict[str, Any]] = {
-    401: {"model": MessageOut},
-    403: {"model": MessageOut},
-    404: {"model": MessageOut},
+    401: {"model": ReasonOut},
+    403: {"model": ReasonOut},
+    404: {"model": ReasonOut},
 }
 
 
@@ -30,32 +38,42 @@ def task_list(context: Context, me: Annotator) -> Response:
     """All of one's tasks, with where one stands."""
     mine = context.store.tasks(me.name)
     done = sum(task.state["done"] for task in mine if not task.training)
-    nearest = next((task for task in mine if not task.state["done"]), None)
+    waiting = [task for task in mine if not (is_passed(context.study, task) if task.training else task.state["done"])]
+    nearest = min(waiting, key=lambda task: "skip" in task.state["flags"].get("case", {}), default=None)
     total = sum(not task.training for task in mine)
-    return context.page("tasks.html", me, tasks=mine, done=done, total=total, nearest=nearest)
+    left = duration(minutes_left([task for task in mine if not task.training]))
+    statuses = {task.id: _statuses(context, task) for task in mine}
+    return context.page(
+        "tasks.html", me, tasks=mine, done=done, total=total, nearest=nearest, left=left, statuses=statuses
+    )
 
 
 @router.get("/tasks/{task}", response_class=HTMLResponse, responses={401: {}, 403: {}, 404: {}})
 def task_page(context: Context, me: Annotator, task: TaskId) -> Response:
-    """One task: source and reference beside each other, candidates one by one."""
+    """One task: source, reference and one candidate after the other, with the answers beside them."""
     _own(context, me.name, task)
     mine = context.store.tasks(me.name)
-    stored = next(one for one in mine if one.id == task)
-    first = mine[0]
-    if first.training and not first.state["done"] and not stored.training:
-        return RedirectResponse(f"/tasks/{first.id}", 303)  # practice comes before the first real task
-    kind = [one for one in mine if one.training == stored.training]
-    place = kind.index(stored)
+    stored = next(other for other in mine if other.id == task)
+    practice = next((other for other in mine if other.training and not is_passed(context.study, other)), None)
+    if practice is not None and not stored.training:
+        ending = "/feedback" if practice.state["done"] else ""
+        return RedirectResponse(f"/tasks/{practice.id}{ending}", 303)  # practice comes before the first real task
+    kind = [other for other in mine if other.training == stored.training]
+    index = kind.index(stored)
     return context.page(
         "task.html",
         me,
         task=stored,
-        number=place + 1,
+        number=index + 1,
         total=len(kind),
-        done=sum(one.state["done"] for one in kind),
-        before=kind[place - 1].id if place else None,
-        after=kind[place + 1].id if place + 1 < len(kind) else None,
+        done=sum(other.state["done"] for other in kind),
+        before=kind[index - 1].id if index else None,
+        after=kind[index + 1].id if index + 1 < len(kind) else None,
         protocol=context.study.protocol,
+        left=duration(minutes_left(kind)),
+        fresh=not any(other.state["done"] for other in mine),
+        short=_is_short(stored),
+        keys=_keys(context.study.protocol),
         data=_page_data(context, stored),
     )
 
@@ -72,25 +90,34 @@ def feedback(context: Context, me: Annotator, task: TaskId) -> Response:
     for slot, expected in enumerate(listed[int(number) - 1].candidates, 1):
         given = answers(context.study.protocol, stored.state, str(slot))
         texts.append((expected, [(name, given.get(name), want) for name, want in expected.expected.items()]))
-    return context.page("feedback.html", me, task=stored, texts=texts, next=_next(context, me.name, stored))
+    return context.page(
+        "feedback.html",
+        me,
+        task=stored,
+        texts=texts,
+        next=_next(context, me.name, stored),
+        score=practice_score(context.study, stored),
+        passed=is_passed(context.study, stored),
+    )
 
 
 @router.get("/api/tasks/{task}", responses=NOT_IN)
 def task_state(context: Context, me: Annotator, task: TaskId) -> TaskOut:
     """The task as it stands: for a page that comes back to the front."""
     stored = _own(context, me.name, task)
-    return TaskOut(seq=stored.seq, state=dict(stored.state), problems=_problems(context, stored))
+    return _out(context, stored)
 
 
 @router.post(
     "/api/tasks/{task}/changes",
     responses={
         **NOT_IN,
-        400: {"model": MessageOut},
+        400: {"model": ReasonOut},
         409: {"model": RefusedOut},
-        413: {},
-        422: {"model": MessageOut},
-        429: {"model": MessageOut},
+        413: {"model": ReasonOut},
+        422: {"model": RefusedOut},
+        429: {"model": ReasonOut},
+        503: {"model": ReasonOut},
     },
     response_model=TaskOut,
 )
@@ -108,20 +135,30 @@ def save(
     if not context.saves.take(me.name):
         raise PageError(429, "Too many changes at once. They are kept and sent again in a moment.")
     try:
-        ack = context.store.append(task, me.name, body.event())
+        ack = context.store.append(task, me.name, body.event(), body.base)
     except Refused as refusal:
-        now = context.store.task(task)
-        found = _problems(context, now)
-        text = _labelled(str(refusal), context.study.wording)
-        out = RefusedOut(message=text, seq=now.seq, state=dict(now.state), problems=found)
-        return JSONResponse(out.model_dump(), 409)
-    finished = body.change.kind == "done"
-    return TaskOut(
-        seq=ack.seq,
-        state=dict(ack.state),
-        again=ack.again,
-        next=_after_done(context, me.name, stored) if finished else None,
+        return _refusal(context, context.store.task(task), refusal, finishing=body.change.kind == "done")
+    now = replace(stored, seq=ack.seq, state=ack.state)
+    out = _out(context, now)
+    out.again = ack.again
+    out.next = _after_done(context, me.name, stored) if body.change.kind == "done" else None
+    return out
+
+
+def _refusal(context: StudyContext, now: StoredTask, refusal: Refused, *, finishing: bool) -> Response:
+    """409 where the page has fallen behind, 422 where the change is impossible; nothing was recorded."""
+    current = _out(context, now)
+    open_texts = [slot for slot, standing in current.statuses.items() if standing != "answered"]
+    out = RefusedOut(
+        reason=context.labelled(str(refusal)),
+        field=FieldOut(slot=refusal.slot, question=refusal.question) if refusal.slot else None,
+        version=current.version,
+        state=current.state,
+        statuses=current.statuses,
+        problems=current.problems,
+        texts=open_texts if finishing else [],
     )
+    return JSONResponse(out.model_dump(), 409 if isinstance(refusal, Outdated) else 422)
 
 
 def _own(context: StudyContext, name: str, task: str, *, read: bool = True) -> StoredTask:
@@ -136,24 +173,38 @@ def _after_done(context: StudyContext, name: str, task: StoredTask) -> str:
 
 
 def _next(context: StudyContext, name: str, task: StoredTask) -> str:
-    """The next open task after this one, else the first open one, else the list."""
-    mine = [one for one in context.store.tasks(name) if not one.state["done"]]
-    later = [one for one in mine if one.position > task.position]
-    return f"/tasks/{(later or mine)[0].id}" if mine else "/tasks"
+    """The next open task after this one, else the first open one, else the list; skipped ones come last."""
+    mine = [other for other in context.store.tasks(name) if not other.state["done"] and other.id != task.id]
+    mine.sort(key=lambda other: ("skip" in other.state["flags"].get("case", {}), other.position <= task.position))
+    return f"/tasks/{mine[0].id}" if mine else "/tasks"
+
+
+def _out(context: StudyContext, task: StoredTask) -> TaskOut:
+    return TaskOut(
+        version=task.seq, state=dict(task.state), statuses=_statuses(context, task), problems=_problems(context, task)
+    )
+
+
+def _statuses(context: StudyContext, task: StoredTask) -> dict[str, str]:
+    return {slot: status(context.study.protocol, task.state, slot) for slot in task.shape.texts}
 
 
 def _problems(context: StudyContext, task: StoredTask) -> list[ProblemOut]:
     if task.state["done"]:
         return []
-    found: list[Problem] = problems(context.study.protocol, task.shape, task.state)
-    words = context.study.wording
-    return [ProblemOut(slot=p.slot, question=p.question, text=_labelled(p.text, words)) for p in found]
+    listed = problems(context.study.protocol, task.shape, task.state)
+    return [ProblemOut(slot=p.slot, question=p.question, text=context.labelled(p.text)) for p in listed]
 
 
-def _labelled(text: str, wording: Wording) -> str:
-    for name, label in wording.labels.items():
-        text = text.replace("{" + name + "}", label)
-    return text
+def _is_short(task: StoredTask) -> bool:
+    """Whether source, reference and the longest text fit on one screen below each other."""
+    longest = max(len(item.candidate) for item in task.candidates)
+    return len(task.unit.source) + len(task.unit.reference) + longest <= SHORT_CASE
+
+
+def _keys(protocol: Protocol) -> list[tuple[list[str], str]]:
+    flags = [flag for kind in protocol.marks for flag in kind.flags]
+    return [(shown.split(), text) for shown, text in keys_of([kind.name for kind in protocol.marks], flags)]
 
 
 def _page_data(context: StudyContext, task: StoredTask) -> dict[str, Any]:
@@ -162,8 +213,9 @@ def _page_data(context: StudyContext, task: StoredTask) -> dict[str, Any]:
     wording = context.study.wording
     return {
         "task": task.id,
-        "seq": task.seq,
+        "version": task.seq,
         "state": task.state,
+        "statuses": _statuses(context, task),
         "slots": list(task.shape.slots),
         "training": task.training,
         "questions": [
@@ -172,8 +224,7 @@ def _page_data(context: StudyContext, task: StoredTask) -> dict[str, Any]:
                 "per": q.per,
                 "choices": list(q.choices),
                 "fedBy": list(q.fed_by) if q.fed_by else None,
-                "within": list(q.within),
-                "optional": q.default is not None,
+                "required": q.required,
             }
             for q in protocol.questions
         ],
@@ -186,9 +237,17 @@ def _page_data(context: StudyContext, task: StoredTask) -> dict[str, Any]:
                 "look": m.look,
                 "typed": m.typed,
                 "label": wording.marks[m.name],
+                "key": MARK_KEYS[m.name],
             }
             for m in protocol.marks
         ],
         "labels": dict(wording.labels),
         "flags": dict(wording.flags),
+        "limits": [
+            {"terms": dict(limit.terms), "at_most": limit.at_most, "reason": context.labelled(limit.reason)}
+            for limit in protocol.limits
+        ],
+        "noErrors": dict(protocol.no_errors),
+        "draft": draft_of(context.store, task),
+        "flagKeys": FLAG_KEYS,
     }

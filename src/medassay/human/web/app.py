@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from medassay import __version__
 from medassay.human.access import Access, load_key
-from medassay.human.store import Conflict, Store
+from medassay.human.database import DatabaseGone
+from medassay.human.journal import Conflict
+from medassay.human.store import Store
 from medassay.human.study import Study
-from medassay.human.web import annotator, coordinator, sign_in
+from medassay.human.web import annotator, coordinator, disagreements, sign_in
 from medassay.human.web.context import FOLDER, PageError, StudyContext, visitor
 from medassay.human.web.guard import Guard
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+GONE = "The study's database is gone. Nothing can be saved; tell the coordinator. Changes are kept in this browser."
 log = logging.getLogger("medassay.serve")
 
 
@@ -28,7 +31,7 @@ def create_app(
     study: Study,
     *,
     store: Store | None = None,
-    secret: str | None = None,
+    secret: str | Mapping[str, str] | None = None,
     hosts: Sequence[str] = (),
     public_url: str | None = None,
 ) -> FastAPI:
@@ -44,6 +47,7 @@ def create_app(
     app.include_router(sign_in.router)
     app.include_router(annotator.router)
     app.include_router(coordinator.router)
+    app.include_router(disagreements.router)
     app.mount("/static", StaticFiles(directory=FOLDER / "static"), name="static")
     app.add_middleware(Guard, hosts=known, secure=context.secure)
     _errors(app)
@@ -58,7 +62,7 @@ def bracketed(host: str) -> str:
 def _errors(app: FastAPI) -> None:
     def answer(request: Request, status: int, text: str, **more: object) -> Response:
         if request.url.path.startswith("/api/"):
-            return JSONResponse({"message": text, **more}, status)
+            return JSONResponse({"reason": text, **more}, status)
         context: StudyContext = request.app.state.context
         session = visitor(request)
         return context.page("message.html", session, status, code=status, text=text)
@@ -73,9 +77,16 @@ def _errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> Response:
-        # Where and what, never the value itself: it may be a patient's.
-        found = [{"where": [str(p) for p in one["loc"]], "problem": one["msg"]} for one in error.errors()]
-        return answer(request, 422, "The request is not in the expected form.", problems=found)
+        # Where, never the value itself: it may be a patient's.
+        where = " → ".join(str(part) for part in error.errors()[0]["loc"]) if error.errors() else ""
+        return answer(request, 422, f"The request is not in the expected form ({where}).")
+
+    @app.exception_handler(DatabaseGone)
+    def gone(request: Request, error: DatabaseGone) -> Response:
+        log.error("nothing can be saved: %s", error)
+        if request.url.path.startswith("/api/"):
+            return JSONResponse({"reason": GONE}, 503)
+        return PlainTextResponse(GONE, 503)
 
     @app.exception_handler(HTTPException)
     def http(request: Request, error: HTTPException) -> Response:
@@ -83,6 +94,7 @@ def _errors(app: FastAPI) -> None:
             400: "The request could not be read.",
             404: "There is no such page.",
             405: "That cannot be done here.",
+            408: "The request took too long.",
             413: "The request is too large.",
         }
         reply = answer(request, error.status_code, texts.get(error.status_code, "That did not work."))
@@ -90,19 +102,40 @@ def _errors(app: FastAPI) -> None:
             reply.headers[key] = value
         return reply
 
-    @app.exception_handler(Exception)
-    def broken(request: Request, error: Exception) -> Response:
-        # The route and the kind of error; no path, no body, no value.
-        route = getattr(request.scope.get("route"), "path", "?")
-        log.error("%s %s failed: %s", request.method, route, type(error).__name__)
-        return answer(request, 500, "Something went wrong on the server. Your last change may not be saved.")
 
+def serve(app: FastAPI, host: str, port: int, trusted_proxy: str | None = None) -> None:
+    """Serve until interrupted. Requests are not logged: addresses and texts stay out of every log.
 
-def serve(app: FastAPI, host: str, port: int) -> None:
-    """Serve until interrupted. Requests are not logged: addresses and texts stay out of every log."""
+    `trusted_proxy` is the address of a reverse proxy whose `X-Forwarded-For` may be believed; without it the
+    address of a client is the one the server sees.
+    """
     import uvicorn
 
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    from medassay.human.web.connections import TimedProtocol
+
+    quiet = logging.getLogger("uvicorn.error")
+    quiet.setLevel(logging.WARNING)
+    quiet.addFilter(without_traceback)
+    TimedProtocol.unlimited = frozenset([trusted_proxy] if trusted_proxy else [])
     uvicorn.run(
-        app, host=host, port=port, access_log=False, server_header=False, log_level="warning", timeout_keep_alive=30
+        app,
+        host=host,
+        port=port,
+        http=TimedProtocol,
+        ws="none",
+        access_log=False,
+        server_header=False,
+        log_level="warning",
+        timeout_keep_alive=30,
+        proxy_headers=trusted_proxy is not None,
+        forwarded_allow_ips=trusted_proxy,
     )
+
+
+def without_traceback(record: logging.LogRecord) -> bool:
+    """A log filter: the kind of an error may be told, its message and its local values may hold a text."""
+    if record.exc_info:
+        kind = record.exc_info[0]
+        record.msg, record.args = "%s: %s", (record.getMessage().split("\n")[0], kind.__name__ if kind else "error")
+        record.exc_info = record.exc_text = None
+    return True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +13,10 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from medassay.human.access import Access, Limiter, Session, same
+from medassay.human.access import Access, Limiter, Links, Session, same
+from medassay.human.decisions import Decisions
+from medassay.human.people import ended_sessions, links
+from medassay.human.ratings import LiveRatings
 from medassay.human.store import Store
 from medassay.human.study import Study
 
@@ -38,13 +40,14 @@ def _templates() -> Environment:
     pages.filters["score"] = lambda value: "–" if value is None or value != value else f"{value:.2f}"
     pages.filters["brief"] = lambda value: "–" if value is None else f"{value:.3g}"
     pages.filters["letter"] = lambda slot: chr(64 + int(slot))
+    pages.filters["when"] = lambda at: "–" if at is None else time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(at))
     pages.filters["minutes"] = lambda ms: f"{ms // 60_000} min" if ms >= 60_000 else f"{ms // 1000} s"
     return pages
 
 
 @dataclass
 class StudyContext:
-    """One running study. Limits: failed sign-ins by address, saves by person.
+    """One running study. Limits: wrong links and wrong secrets by address, saves by person.
 
     `public_url` is how people reach the pages, where that is not the address they are served on.
     """
@@ -54,25 +57,53 @@ class StudyContext:
     access: Access
     public_url: str = ""
     templates: Environment = field(default_factory=_templates)
-    failures: Limiter = field(default_factory=lambda: Limiter(rate=1 / 6, burst=10))
+    wrong_links: Limiter = field(default_factory=lambda: Limiter(rate=1 / 6, burst=10))
+    wrong_secrets: Limiter = field(default_factory=lambda: Limiter(rate=1 / 6, burst=10))
     saves: Limiter = field(default_factory=lambda: Limiter(rate=20, burst=120))
-    _numbers: tuple[float, Mapping[str, int]] = (0.0, {})
+    desk: Any = None
+    summary: Any = None
+    """Lists and tables of the coordinator's pages, kept until something changes."""
+    _known: tuple[float, Links, frozenset[str]] | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.ratings = LiveRatings(self.store)
+        self.decisions = Decisions(self.store)
 
     @property
     def secure(self) -> bool:
         """Whether the pages are reached over TLS, so that cookies must be, too."""
         return self.public_url.startswith("https://")
 
-    def link_numbers(self) -> Mapping[str, int]:
-        """How often each link was renewed; read anew every few seconds, so that a renewal made by another
-        process takes hold."""
+    def _people(self) -> tuple[float, Links, frozenset[str]]:
+        """Good links and ended sessions; read anew every few seconds, so that what another process changed
+        takes hold."""
         with self._turn:
-            read_at, numbers = self._numbers
-            if time.monotonic() - read_at > 3 or not numbers:
-                numbers = self.store.link_numbers()
-                self._numbers = (time.monotonic(), numbers)
-            return numbers
+            if self._known is None or time.monotonic() - self._known[0] > 3:
+                current = links(self.store)
+                if not set(current.annotators) <= set(self.store.names):
+                    self.store.reload()  # another process let somebody take over
+                self._known = (time.monotonic(), current, ended_sessions(self.store))
+            return self._known
+
+    def links(self) -> Links:
+        """How often each link was renewed."""
+        return self._people()[1]
+
+    def is_ended(self, session: Session) -> bool:
+        """Whether the session was signed out."""
+        return session.id in self._people()[2]
+
+    def forget_people(self) -> None:
+        """Read links and sessions anew at the next request: something was changed here."""
+        with self._turn:
+            self._known = None
+
+    def labelled(self, text: str) -> str:
+        """A sentence with the study's labels in place of the questions' names in braces."""
+        for name, label in self.study.wording.labels.items():
+            text = text.replace("{" + name + "}", label)
+        return text
 
     def page(self, name: str, session: Session | None, status: int = 200, **values: Any) -> HTMLResponse:
         """A page from a template; every value is escaped."""
@@ -101,7 +132,8 @@ def study_context(request: Request) -> StudyContext:
 def visitor(request: Request) -> Session | None:
     """Who is asking, or None."""
     context = study_context(request)
-    return context.access.open(request.cookies.get(COOKIE), context.link_numbers())
+    session = context.access.open(request.cookies.get(COOKIE), context.links())
+    return None if session is None or context.is_ended(session) else session
 
 
 def annotator(request: Request) -> Session:

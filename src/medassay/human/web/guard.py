@@ -1,7 +1,11 @@
-"""What stands around every request: known hosts only, small bodies only, strict headers on every reply."""
+"""What stands around every request: known hosts only, small bodies only, a limited time, strict headers on every
+reply, and no word of a text in any log."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import logging
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
@@ -15,6 +19,10 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_BODY = 64 * 1024
 """Bytes; the largest honest request is a comment of 4,000 characters."""
+BODY_SECONDS = 15.0
+"""From the head of a request until its body is complete."""
+BROKEN = "Something went wrong on the server. Your last change may not be saved."
+log = logging.getLogger("medassay.serve")
 
 # No inline script or style, nothing from elsewhere, no frame around us: a report that holds markup
 # could not run it even if it were not escaped.
@@ -72,22 +80,54 @@ class Guard:
         await self._limited(scope, receive, reply)
 
     async def _limited(self, scope: Scope, receive: Receive, reply: Send) -> None:
-        """A body sent in pieces has no length to check beforehand: it is counted as it comes in."""
+        """A body sent in pieces has no length to check beforehand: it is counted, and timed, as it comes in."""
         taken = 0
+        started = False
+        complete = False
+        deadline = asyncio.get_running_loop().time() + BODY_SECONDS
 
         async def counted() -> Message:
-            nonlocal taken
-            message = await receive()
+            nonlocal taken, complete
+            if complete:
+                return await receive()  # waits for the client to go away
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408) from None
             taken += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
             if taken > MAX_BODY:
                 raise HTTPException(413)  # the one exception that FastAPI lets through while it reads
             return message
 
-        await self.app(scope, counted, reply)
+        async def noted(message: Message) -> None:
+            nonlocal started
+            started = True
+            await reply(message)
+
+        try:
+            await self.app(scope, counted, noted)
+        except Exception as error:
+            # The route and the kind of error; no path, no body, no value, no traceback: each may hold a text.
+            route = getattr(scope.get("route"), "path", "?")
+            log.error("%s %s failed: %s", scope.get("method", "?"), route, type(error).__name__)
+            if not started:
+                await _broken(reply, scope["path"])
+
+
+async def _broken(send: Send, path: str) -> None:
+    if path.startswith("/api/"):
+        await _send(send, 500, json.dumps({"reason": BROKEN}).encode(), b"application/json")
+    else:
+        await _plain(send, 500, BROKEN)
 
 
 async def _plain(send: Send, status: int, text: str) -> None:
-    body = text.encode()
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    await _send(send, status, text.encode(), b"text/plain; charset=utf-8")
+
+
+async def _send(send: Send, status: int, body: bytes, kind: bytes) -> None:
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

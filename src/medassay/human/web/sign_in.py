@@ -7,6 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Path, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
+from medassay.human.access import COORDINATOR
+from medassay.human.people import end_session
 from medassay.human.web.context import COOKIE, Context, PageError, check_csrf, check_origin, visitor
 
 router = APIRouter()
@@ -23,9 +25,10 @@ def home(request: Request, context: Context) -> Response:
     return RedirectResponse("/coordinator" if session.is_coordinator else "/tasks", 303)
 
 
-@router.get("/health", response_class=PlainTextResponse)
-def health() -> str:
-    """For whoever watches the server."""
+@router.get("/health", response_class=PlainTextResponse, responses={503: {}})
+def health(context: Context) -> str:
+    """For whoever watches the server: 503 where the database is gone."""
+    context.store.database.check()
     return "ok"
 
 
@@ -36,11 +39,11 @@ def _address(request: Request) -> str:
 @router.get("/enter/{token}", response_class=HTMLResponse, responses={401: {}, 429: {}})
 def enter(request: Request, context: Context, token: Token) -> Response:
     """A personal link: signs in and hides the secret from the address bar at once."""
-    if context.failures.exhausted(_address(request)):
-        raise PageError(429, "Too many wrong links from your address. Wait a minute and try again.")
-    session = context.access.enter(token, context.link_numbers())
+    session = context.access.enter(token, context.links())
     if session is None:
-        context.failures.take(_address(request))
+        # Only wrong links are limited: nobody who has a good one can be kept out by those who guess.
+        if not context.wrong_links.take(_address(request)):
+            raise PageError(429, "Too many wrong links from your address. Wait a minute and try again.")
         raise PageError(401, "This link is not valid (any more). Ask the coordinator for a new one.")
     target = "/coordinator" if session.is_coordinator else "/tasks"
     return context.sign_in(RedirectResponse(target, 303), session)
@@ -48,25 +51,30 @@ def enter(request: Request, context: Context, token: Token) -> Response:
 
 @router.post("/coordinator/enter", response_class=HTMLResponse, responses={401: {}, 403: {}, 429: {}})
 def enter_with_secret(
-    request: Request, context: Context, secret: Annotated[str, Form(min_length=1, max_length=200)]
+    request: Request,
+    context: Context,
+    secret: Annotated[str, Form(min_length=1, max_length=200)],
+    name: Annotated[str, Form(max_length=64)] = COORDINATOR,
 ) -> Response:
-    """The coordinator types the secret the server was started with."""
+    """A coordinator types the secret the server was started with."""
     check_origin(request)
-    if context.failures.exhausted(_address(request)):
+    if context.wrong_secrets.exhausted(_address(request)):
         raise PageError(429, "Too many wrong secrets from your address. Wait a minute and try again.")
-    session = context.access.enter_with_secret(secret)
+    session = context.access.enter_with_secret(secret, context.links(), name)
     if session is None:
-        context.failures.take(_address(request))
+        context.wrong_secrets.take(_address(request))
         raise PageError(401, "That is not the secret.")
     return context.sign_in(RedirectResponse("/coordinator", 303), session)
 
 
 @router.post("/leave", response_class=HTMLResponse, responses={403: {}})
 def leave(request: Request, context: Context, csrf: Annotated[str, Form(max_length=100)]) -> Response:
-    """Sign out on this device."""
+    """Sign out: the session ends on the server, too, whoever may have a copy of its cookie."""
     session = visitor(request)
     if session is not None:
         check_csrf(request, session, csrf)
+        end_session(context.store, session.id)
+        context.forget_people()
     response = RedirectResponse("/", 303)
     response.delete_cookie(COOKIE, httponly=True, samesite="lax", secure=context.secure)
     return response

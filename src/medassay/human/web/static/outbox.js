@@ -1,10 +1,12 @@
-// Changes on their way to the server. Each has an id of its own, so that sending one twice does no harm;
-// each is kept in this browser until the server has acknowledged it.
+// Changes on their way to the server. Each has an id of its own, so that sending it twice does no harm; each
+// is kept in this browser from the first keystroke until the server has acknowledged it.
 
 export function freshId() {
   const bytes = crypto.getRandomValues(new Uint8Array(15));
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
 }
+
+const TYPING_MS = 1500; // a pause that ends what somebody types as one action
 
 // Time with the page in front and somebody at it; a minute without a sign of life stops the clock.
 export class Clock {
@@ -31,90 +33,139 @@ export class Clock {
 }
 
 export class Outbox {
-  constructor(task, csrf, handlers) {
+  // handlers: acknowledged(body, event), conflict(body, event), refused(body, event), state(name, waiting).
+  // `held` and `conflicts` are the page's: what was typed and cannot be sent as it is; kept here over a reload.
+  constructor(task, csrf, version, handlers) {
     this.url = `/api/tasks/${task}/changes`;
     this.csrf = csrf;
-    this.handlers = handlers; // { acknowledged(body, event), refused(body, event), state(name, waiting) }
+    this.version = version;
+    this.handlers = handlers;
     this.clock = new Clock();
     this.prefix = `medassay:${task}:`;
     this.store = `${this.prefix}${freshId()}`;
-    this.queue = this.leftOver();
+    this.queue = [];
+    this.held = {};
+    this.conflicts = [];
     this.busy = false;
     this.wait = 0;
+    this.trouble = null; // "waiting" or "out" while nothing gets through
     addEventListener("online", () => this.hurry());
-    addEventListener("beforeunload", (event) => { if (this.queue.length) event.preventDefault(); });
+    addEventListener("beforeunload", (event) => { if (this.queue.length && !this.keep()) event.preventDefault(); });
+    addEventListener("pagehide", () => this.goodbye());
     document.addEventListener("visibilitychange", () => { if (document.hidden) this.goodbye(); });
-    if (this.queue.length) { this.keep(); this.pump(); }
   }
 
-  // What an earlier visit could not send any more (a crash, an empty battery).
-  leftOver() {
-    const found = [];
+  // What an earlier visit could not send any more (a quick reload, a crash, an empty battery). What another tab
+  // still has in hand is left to it: each tab holds a lock as long as it lives. `found` is called when there
+  // was something.
+  async resume(found) {
+    if (!navigator.locks) return this.take(new Set(), found); // a page without TLS has no locks
+    navigator.locks.request(this.store, () => new Promise(() => {}));
+    for (const wait of [0, 1000, 5000]) {
+      if (wait) await new Promise((resolve) => setTimeout(resolve, wait));
+      const locks = await navigator.locks.query();
+      this.take(new Set(locks.held.map((lock) => lock.name)), found);
+      document.body.dataset.resumed = "yes";
+    }
+  }
+
+  take(live, found) {
     try {
-      for (const key of Object.keys(localStorage).filter((k) => k.startsWith(this.prefix))) {
-        found.push(...JSON.parse(localStorage.getItem(key)));
+      const keys = Object.keys(localStorage).filter((key) => key.startsWith(this.prefix) && key !== this.store && !live.has(key));
+      for (const key of keys) {
+        const left = JSON.parse(localStorage.getItem(key));
+        const { queue = [], held = {}, conflicts = [] } = Array.isArray(left) ? { queue: left } : left;
+        this.queue.push(...queue);
+        Object.assign(this.held, held);
+        this.conflicts.push(...conflicts);
+        this.keep();
         localStorage.removeItem(key);
       }
+      if (keys.length) { found(); this.pump(); }
     } catch { /* storage may be switched off; then only this page holds what is unsent */ }
-    return found;
   }
 
   keep() {
     try {
-      if (this.queue.length) localStorage.setItem(this.store, JSON.stringify(this.queue));
+      const { queue, held, conflicts } = this;
+      if (queue.length || conflicts.length || Object.keys(held).length) localStorage.setItem(this.store, JSON.stringify({ queue, held, conflicts }));
       else localStorage.removeItem(this.store);
-    } catch { /* as above */ }
+      return true;
+    } catch { return false; }
   }
 
-  push(change) {
-    const event = { id: freshId(), at: Date.now() / 1000, active_ms: this.clock.take(), change };
+  // `typing` names a field: what is typed into it without a pause is one change.
+  push(change, typing = null) {
+    const last = this.queue.at(-1);
+    const before = typing && last?.typing === typing && last !== this.sending ? this.queue.pop() : null;
+    const spent = Math.min(this.clock.take() + (before?.active_ms || 0), 600000);
+    const event = { id: freshId(), at: Date.now() / 1000, active_ms: spent, base: before?.base ?? this.version, change };
+    if (typing) event.typing = typing;
     this.queue.push(event);
     this.keep();
+    this.ready = typing ? performance.now() + TYPING_MS : 0;
     this.pump();
     return event;
   }
 
-  hurry() { clearTimeout(this.timer); this.timer = null; this.pump(); }
+  flush() { this.ready = 0; this.pump(); }
+  hurry() { clearTimeout(this.timer); this.timer = null; this.flush(); }
+
+  report() {
+    if (this.trouble && this.queue.length) this.handlers.state(this.trouble, this.queue.length);
+    else if (this.queue.length) this.handlers.state("saving", this.queue.length);
+    else if (this.conflicts.length) this.handlers.state("changed", this.conflicts.length);
+    else if (Object.keys(this.held).length) this.handlers.state("held", Object.keys(this.held).length);
+    else this.handlers.state("saved", 0);
+  }
 
   async pump() {
+    this.report();
     if (this.busy || this.timer) return;
+    clearTimeout(this.pause);
     this.busy = true;
     while (this.queue.length) {
-      this.handlers.state("saving", this.queue.length);
-      const outcome = await this.send(this.queue[0]);
+      const rest = (this.ready || 0) - performance.now();
+      if (this.queue.length === 1 && this.queue[0].typing && rest > 0) { this.pause = setTimeout(() => this.pump(), rest); break; }
+      this.sending = this.queue[0];
+      const outcome = await this.send(this.sending);
+      this.sending = null;
       if (outcome === "again") break;
       this.queue.shift();
-      this.keep();
+      this.trouble = null;
       this.wait = 0;
       outcome();
+      this.keep();
     }
     this.busy = false;
-    if (!this.queue.length) this.handlers.state("saved", 0);
+    this.report();
+    if (!this.queue.length && this.whenSent) this.whenSent();
   }
 
   async send(event) {
     try {
       const response = await fetch(this.url, this.request(event));
-      if (response.status === 401 || response.status === 403) {
-        this.handlers.state("out", this.queue.length);
-        return this.later(15);
-      }
-      if (response.status >= 500 || response.status === 429) return this.later();
+      if (response.status === 401 || response.status === 403) return this.later("out", 15);
+      if (response.status >= 500 || response.status === 429) return this.later("waiting");
       const body = await response.json();
-      return () => (response.ok ? this.handlers.acknowledged(body, event) : this.handlers.refused(body, event));
+      return () => {
+        if (response.ok) this.handlers.acknowledged(body, event);
+        else if (response.status === 409 && body.state) this.handlers.conflict(body, event);
+        else this.handlers.refused(body, event);
+      };
     } catch {
-      return this.later();
+      return this.later("waiting");
     }
   }
 
-  later(seconds) {
+  later(trouble, seconds) {
+    this.trouble = trouble;
     this.wait = Math.min(15, seconds || (this.wait ? this.wait * 2 : 1));
-    if (!seconds) this.handlers.state("waiting", this.queue.length);
     this.timer = setTimeout(() => { this.timer = null; this.pump(); }, this.wait * 1000);
     return "again";
   }
 
-  request(event) {
+  request({ typing, ...event }) {
     return {
       method: "POST",
       credentials: "same-origin",
@@ -123,11 +174,14 @@ export class Outbox {
     };
   }
 
-  // The time spent since the last change, sent while the page goes away.
+  // While the page goes away: what is unsent, and the time spent since the last change. Both may arrive or
+  // not; what is unsent is also in this browser's storage and is sent again with the same id.
   goodbye() {
+    this.keep();
     const spent = this.clock.take();
-    if (spent < 1000) return;
-    const event = { id: freshId(), at: Date.now() / 1000, active_ms: spent, change: { kind: "time" } };
-    fetch(this.url, { ...this.request(event), keepalive: true }).catch(() => {});
+    const unsent = this.queue.filter((event) => event !== this.sending);
+    if (spent >= 1000) unsent.push({ id: freshId(), at: Date.now() / 1000, active_ms: spent, change: { kind: "time" } });
+    for (const event of unsent) delete event.typing; // sent: what is typed from now on is another change
+    for (const event of unsent.slice(0, 20)) fetch(this.url, { ...this.request(event), keepalive: true }).catch(() => {});
   }
 }

@@ -1,352 +1,359 @@
 // The task page: what the annotator does becomes a change, is shown at once, and is sent.
 
+import { Answers } from "/static/answers.js";
+import { Draft } from "/static/draft.js";
+import { Highlights } from "/static/highlights.js";
 import { Outbox, freshId } from "/static/outbox.js";
-import { TextView } from "/static/textview.js";
+import { Search, linkScrolling } from "/static/panes.js";
+import { Sheet } from "/static/sheet.js";
 
 const byId = (id) => document.getElementById(id);
+const all = (css) => [...document.querySelectorAll(css)];
 const data = JSON.parse(byId("data").textContent);
-const csrf = document.querySelector("meta[name=csrf]").content;
-const kinds = new Map(data.marks.map((kind) => [kind.name, { ...kind, css: `k${kind.look}` }]));
-let state = data.state;
-let seq = data.seq;
+const letter = (where) => `Text ${String.fromCharCode(64 + Number(where))}`;
+const sheet = new Sheet(data);
+let confirmed = structuredClone(data.state); // as the server last told it
 let slot = "1";
 
-// ---- What the answers are: the same arithmetic as on the server ----
+// ---- Telling ----
 
-const marked = (question, where, all = state.marks) => !question.fedBy ? 0 : all.filter((m) =>
-  m.slot === where && m.kind === question.fedBy[0] && (!question.fedBy[1] || m.flags.includes(question.fedBy[1]))).length;
-
-function answer(question, where) {
-  const given = (state.answers[where] || {})[question.name];
-  if (question.choices.length) return given ?? null;
-  const fed = question.fedBy && state.marks.some((m) => m.slot === where && m.kind === question.fedBy[0]);
-  if (given === undefined && !fed) return null;
-  return Math.max(0, marked(question, where) + (given || 0));
+const spoken = (text) => { byId("spoken").textContent = text; };
+const say = (text) => tell(text);
+function tell(text, items = []) {
+  const notice = byId("notice");
+  delete notice.dataset.about;
+  notice.replaceChildren(text);
+  const list = document.createElement("ul");
+  for (const { text: shown, buttons, go } of items.slice(0, 6)) {
+    const item = document.createElement("li");
+    if (go) item.append(button(shown, go, "link")); else item.append(shown, " ");
+    for (const [label, act] of buttons || []) item.append(button(label, act), " ");
+    list.append(item);
+  }
+  if (items.length) notice.append(list);
+  if (items.length > 6) notice.append(`… and ${items.length - 6} more.`);
+  notice.hidden = false;
 }
-
-const slotOf = (question, where) => (question.per === "case" ? "case" : where);
-const answerNamed = (name, where) => {
-  const question = data.questions.find((q) => q.name === name);
-  return answer(question, slotOf(question, where));
-};
-
-function clash(question, where) {
-  const value = answer(question, slotOf(question, where));
-  if (value === null || question.choices.length) return null;
-  const bound = question.within.find((name) => { const limit = answerNamed(name, where); return limit !== null && value > limit; });
-  return bound ? `More than “${data.labels[bound]}”` : null;
+function button(label, act, css = "") {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = css;
+  made.textContent = label;
+  made.addEventListener("click", act);
+  return made;
 }
-
-function apply(change) {
-  if (change.kind === "mark") {
-    const { mark, type, start = 0, end = 0, flags, text } = change;
-    if (!state.marks.some((m) => m.id === mark)) state.marks.push({ id: mark, slot: change.slot, kind: type, start, end, flags: [...flags], ...(text ? { text } : {}) });
-  } else if (change.kind === "unmark") state.marks = state.marks.filter((m) => m.id !== change.mark);
-  else if (change.kind === "flag") {
-    const mark = state.marks.find((m) => m.id === change.mark);
-    if (mark) mark.flags = mark.flags.filter((f) => f !== change.flag).concat(change.on ? [change.flag] : []);
-  } else if (change.kind === "set") {
-    const answers = (state.answers[change.slot] ||= {});
-    const question = data.questions.find((q) => q.name === change.question);
-    if (change.value === null) delete answers[change.question];
-    else answers[change.question] = question.choices.length ? change.value : change.value - marked(question, change.slot);
-  } else if (change.kind === "comment") state.comments[change.slot] = change.text;
-}
+const hideNotice = () => { if (!outbox.conflicts.length) byId("notice").hidden = true; };
 
 // ---- Sending ----
 
-const words = { saved: "Saved", saving: "Saving…" };
-const outbox = new Outbox(data.task, csrf, {
-  acknowledged(body, event) { adopt(body); if (event.change.kind === "done" && body.next) location.assign(body.next); },
-  refused(body, event) { adopt(body); tell(body.message, event.change.kind === "done" ? body.problems : []); },
+const words = {
+  saved: () => "Saved",
+  saving: () => "Saving…",
+  waiting: (n) => `Not saved, retrying (${n} waiting)`,
+  out: () => "Not saved: signed out",
+  changed: () => "Changed in another tab",
+  held: () => "Not saved: see the number in red",
+};
+const advice = {
+  waiting: "The server cannot be reached. Go on if you like: what you do is kept in this browser and sent as soon as the connection is back.",
+  out: "You are signed out. Open your personal link again in this browser: what you did is kept here and is then sent.",
+};
+const outbox = new Outbox(data.task, document.querySelector("meta[name=csrf]").content, data.version ?? data.seq, {
+  acknowledged(body, event) {
+    rebase(body, event);
+    adopt(body);
+    if (event.change.kind === "done" && body.next) location.assign(body.next);
+  },
+  conflict(body, event) {
+    const theirs = Sheet.read(body.state, event.change);
+    const choice = ["set", "comment"].includes(event.change.kind) && !body.state.done && theirs !== wanted(body.state, event.change);
+    if (choice) outbox.conflicts.push(event.change);
+    adopt(body);
+    if (choice) showConflicts(); else tell(`Changed in another tab: ${body.reason} The page now shows the latest state; do it again if it is still wanted.`);
+  },
+  refused(body, event) {
+    const { kind, slot: where, question, value } = event.change;
+    sheet.state = withQueue();
+    if (kind === "set" && value !== null && !sheet.byName.get(question).choices.length) hold(where, question, value, body.reason);
+    draw();
+    const items = (kind === "done" && body.problems) || [];
+    tell(items.length ? "Before this task can be finished:" : `Not saved: ${body.reason ?? body.message}`, items.map(problemItem));
+  },
   state(name, waiting) {
     byId("saved").dataset.state = name;
-    byId("saved-text").textContent = words[name] || (name === "out"
-      ? "Signed out: open your link again; nothing is lost"
-      : `Not saved yet: ${waiting} waiting, trying again`);
+    byId("saved-text").textContent = words[name](waiting);
+    if (advice[name] && byId("notice").dataset.about !== name) { tell(advice[name]); byId("notice").dataset.about = name; }
+    if (!advice[name] && byId("notice").dataset.about) { byId("notice").hidden = true; delete byId("notice").dataset.about; }
   },
 });
 
+// What a field would hold after the change, to see whether another tab has already made the same one.
+function wanted(state, change) {
+  const copy = structuredClone(state);
+  sheet.apply(change, copy);
+  return Sheet.read(copy, change);
+}
+
+// Changes that wait were made on an older version. They may go on from the new one where nobody else has
+// touched the same thing in between; the others keep their base, and the server says so.
+function rebase(body, event) {
+  const version = body.version ?? body.seq;
+  const expected = structuredClone(confirmed);
+  if (!body.again) sheet.apply(event.change, expected);
+  const alone = version <= outbox.version + 1;
+  for (const later of outbox.queue) {
+    if (alone || Sheet.read(expected, later.change) === Sheet.read(body.state, later.change)) later.base = version;
+  }
+}
+
+function withQueue() {
+  const state = structuredClone(confirmed);
+  for (const event of outbox.queue) sheet.apply(event.change, state);
+  return state;
+}
+
 function adopt(body) {
-  if (body.state) {
-    if (body.seq > seq + 1 && !body.again) say("Updated with changes from another window.");
-    seq = Math.max(seq, body.seq);
-    state = body.state;
-    for (const event of outbox.queue) apply(event.change); // what the server has not seen yet
-  }
+  confirmed = body.state;
+  outbox.version = Math.max(outbox.version, body.version ?? body.seq);
+  sheet.state = withQueue();
+  release();
   draw();
 }
 
-function change(what) {
-  if (state.done && what.kind !== "reopen") return say("This task is finished. Reopen it to change an answer.");
+function change(what, typing = null) {
+  if (sheet.state.done && what.kind !== "reopen") return say("This task is finished. Reopen it to change an answer.");
   hideNotice();
-  apply(what);
-  outbox.push(what);
+  sheet.apply(what);
+  outbox.push(what, typing);
+  if (what.kind === "set") outbox.conflicts = outbox.conflicts.filter((c) => !(c.slot === what.slot && c.question === what.question));
+  if (what.kind !== "comment") release();
   draw();
 }
 
-// ---- Drawing ----
+// ---- Numbers that cannot be: kept in their field and in this browser, sent as soon as they are possible ----
 
-const views = [...document.querySelectorAll(".markable")].map((element) => new TextView(element, (view, text) => {
-  if (text) { showPalette(view); spoken(`Selected: ${text}`); } else hidePalette();
-}));
-const viewOf = (mark) => {
-  const kind = kinds.get(mark.kind);
-  return views.find((v) => v.side === kind.side && (kind.side === "reference" || v.slot === mark.slot));
-};
-const visible = (mark) => mark.slot === "case" || mark.slot === slot;
+const keyOf = (where, question) => `${where}:${question}`;
+function hold(where, question, value, reason) {
+  outbox.held[keyOf(where, question)] = { value, reason };
+  outbox.keep();
+  outbox.report();
+}
+function drop(where, question) {
+  delete outbox.held[keyOf(where, question)];
+  outbox.keep();
+  outbox.report();
+}
+function release() {
+  for (const [key, { value }] of Object.entries(outbox.held)) {
+    const [where, question] = key.split(":");
+    if (sheet.state.done || !sheet.byName.has(question)) { drop(where, question); continue; }
+    if (sheet.refusal(where, { [question]: value })) continue;
+    drop(where, question);
+    if (value !== sheet.value(sheet.byName.get(question), where)) change({ kind: "set", slot: where, question, value });
+  }
+}
 
-function draw() {
-  document.body.classList.toggle("finished", state.done);
-  for (const view of views) {
-    const own = state.marks.filter((m) => viewOf(m) === view && (view.slot ? m.slot === view.slot : visible(m)));
-    view.show(own.filter((m) => !m.text), (m) => kinds.get(m.kind).css);
-    view.typed = own.filter((m) => m.text);
+// A number for a question: sent where it is possible, held with the reason where it is not.
+function put(where, question, value, typing = null) {
+  const refusal = value === null ? null : sheet.refusal(where, { [question]: value });
+  if (refusal) {
+    const reason = (refusal.slot === where ? "" : `${letter(refusal.slot)}: `) + refusal.limit.reason;
+    hold(where, question, value, reason);
+    draw();
+    return false;
   }
-  for (const [list, view] of [["reference", views.find((v) => v.side === "reference")], ...data.slots.slice(1).map((s) => [s, views.find((v) => v.slot === s)])]) drawChips(byId(`chips-${list}`), view);
-  for (const field of document.querySelectorAll("[data-question]")) drawField(field);
-  for (const area of document.querySelectorAll("textarea[data-slot]")) {
-    if (document.activeElement !== area) area.value = state.comments[area.dataset.slot] || "";
-    area.disabled = state.done;
+  drop(where, question);
+  if (value !== sheet.value(sheet.byName.get(question), where)) change({ kind: "set", slot: where, question, value }, typing);
+  else draw();
+  return true;
+}
+
+function showConflicts() {
+  const items = outbox.conflicts.map((mine) => {
+    const label = mine.kind === "comment" ? "Comment" : `“${data.labels[mine.question]}”`;
+    const theirs = mine.kind === "comment" ? sheet.state.comments[mine.slot] || "empty" : sheet.value(sheet.byName.get(mine.question), mine.slot) ?? "empty";
+    const own = mine.kind === "comment" ? mine.text || "empty" : mine.value ?? "empty";
+    const close = () => { outbox.conflicts = outbox.conflicts.filter((c) => c !== mine); outbox.keep(); outbox.report(); if (outbox.conflicts.length) showConflicts(); else byId("notice").hidden = true; };
+    return {
+      text: `${mine.slot === "case" ? "Case" : letter(mine.slot)}, ${label}: there “${String(theirs).slice(0, 80)}”, here “${String(own).slice(0, 80)}”.`,
+      buttons: [["Keep the other tab’s", () => { close(); draw(true); }], ["Use mine", () => { close(); if (mine.kind === "comment") change({ ...mine }); else put(mine.slot, mine.question, mine.value); draw(true); }]],
+    };
+  });
+  tell("Changed in another tab while you were typing here. Which one is right?", items);
+  outbox.report();
+}
+
+// ---- Parts of the page ----
+
+const context = { data, sheet, outbox, change, put, say, spoken, letter, freshId, current: () => slot };
+const highlights = new Highlights(context);
+const answers = new Answers(context);
+const draft = new Draft(context);
+const search = new Search();
+linkScrolling(byId("linked"));
+
+const MARKS = { untouched: ["○", "not begun"], open: ["◐", "begun"], answered: ["✓", "answered"] };
+function draw(force = false) {
+  document.body.classList.toggle("finished", sheet.state.done);
+  highlights.draw();
+  answers.draw(force);
+  draft.draw();
+  for (const tab of all("[role=tab]")) {
+    const where = tab.dataset.slot;
+    const flags = sheet.flags(where);
+    const held = Object.keys(outbox.held).some((key) => key.startsWith(`${where}:`));
+    const status = sheet.state.done ? "answered" : held ? "open" : sheet.status(where);
+    const [glyph, text] = "cannot_judge" in flags ? ["⊘", "cannot be judged"] : MARKS[status];
+    tab.dataset.status = status;
+    tab.querySelector(".tick").textContent = glyph + ("flag" in flags ? " ⚑" : "");
+    tab.querySelector(".tick-text").textContent = ` (${text}${"flag" in flags ? ", flagged" : ""})`;
+    drawAside(where, flags);
   }
-  for (const tab of document.querySelectorAll("[role=tab]")) {
-    const whole = data.questions.filter((q) => q.per !== "case").every((q) => (q.optional || answer(q, tab.dataset.slot) !== null) && !clash(q, tab.dataset.slot));
-    const looked = !data.questions.every((q) => q.optional) || state.done;
-    tab.classList.toggle("complete", whole && (looked || seen.has(tab.dataset.slot)));
-    tab.querySelector(".tick-text").textContent = tab.classList.contains("complete") ? " (answered)" : "";
-  }
+  drawAside("case", sheet.flags("case"));
+  const { done } = sheet.state;
+  const ready = sheet.texts().every((where) => sheet.status(where) === "answered") && !sheet.missing("case").length;
   const last = slot === data.slots.at(-1);
-  byId("next-text").hidden = last || state.done;
-  byId("finish").hidden = state.done;
-  byId("finish").classList.toggle("strong", last);
-  byId("next-text").classList.toggle("strong", !last);
-  byId("reopen").hidden = !state.done;
-  byId("undo").disabled = byId("redo").disabled = state.done;
+  byId("no-errors").hidden = byId("aside-open").hidden = byId("finish").hidden = done;
+  byId("next-text").hidden = done || data.slots.length < 3;
+  byId("finish").classList.toggle("strong", ready || last);
+  byId("next-text").classList.toggle("strong", !ready && !last);
+  byId("reopen").hidden = !done;
+  byId("undo").disabled = byId("redo").disabled = done;
+  search.refresh();
 }
 
-function drawField(field) {
-  const question = data.questions.find((q) => q.name === field.dataset.question);
-  const where = field.dataset.slot;
-  const value = answer(question, where);
-  if (question.choices.length) {
-    for (const input of field.querySelectorAll("input")) { input.checked = value !== null && Number(input.value) === value; input.disabled = state.done; }
-    return;
-  }
-  const input = field.querySelector("input");
-  if (document.activeElement !== input || !input.dataset.typing) input.value = value ?? "";
-  for (const control of field.querySelectorAll("input, button")) control.disabled = state.done;
-  const help = field.querySelector(".help");
-  help.dataset.usual ??= help.textContent;
-  const wrong = where === "case" ? null : clash(question, where);
-  const count = marked(question, where);
-  help.textContent = wrong || (value !== null && count && value !== count ? `${count} highlighted, ${value} counted` : help.dataset.usual);
-  help.classList.toggle("clash", Boolean(wrong));
-  field.classList.toggle("wrong", Boolean(wrong));
-}
-
-function drawChips(list, view) {
-  if (!view) return;
-  const focus = list.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
-  const own = [...[...view.marks].sort((a, b) => a.start - b.start || a.end - b.end), ...(view.typed || [])];
-  const key = JSON.stringify([state.done, own.map((m) => [m.id, m.flags])]);
-  if (list.dataset.shown === key) return;
-  list.dataset.shown = key;
-  list.replaceChildren(...own.map((mark) => chip(mark, view)));
-  if (focus) [...list.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === focus)?.focus();
-}
-
-function chip(mark, view) {
-  const kind = kinds.get(mark.kind);
-  const item = document.createElement("li");
-  item.className = kind.flags.length ? `${kind.css} ticks` : kind.css;
-  const said = document.createElement("span");
-  said.className = "said";
-  said.textContent = mark.text || view.excerpt(mark);
-  item.append(said);
-  if (data.marks.length > 2) { const label = document.createElement("span"); label.className = "kind"; label.textContent = kind.label; item.append(label); }
-  for (const flag of kind.flags) {
-    const label = document.createElement("label");
-    const box = document.createElement("input");
-    box.type = "checkbox";
-    box.checked = mark.flags.includes(flag);
-    box.disabled = state.done;
-    box.dataset.focus = `${mark.id}:${flag}`;
-    box.addEventListener("change", () => change({ kind: "flag", mark: mark.id, flag, on: box.checked }));
-    label.append(box, data.flags[flag]);
-    item.append(label);
-  }
-  const remove = document.createElement("button");
-  remove.type = "button";
-  remove.textContent = "×";
-  remove.disabled = state.done;
-  remove.dataset.focus = `${mark.id}:remove`;
-  remove.setAttribute("aria-label", `Remove the highlight “${said.textContent}”`);
-  remove.addEventListener("click", () => change({ kind: "unmark", mark: mark.id }));
-  item.append(remove);
-  item.addEventListener("pointerenter", () => view.light(mark.id, true));
-  item.addEventListener("pointerleave", () => view.light(mark.id, false));
-  return item;
-}
-
-// ---- Highlighting ----
-
-const palette = byId("palette");
-const offered = (view) => data.marks.filter((kind) => kind.side === view.side);
-let target = null;
-
-function showPalette(view) {
-  const range = view.current();
-  if (!range || state.done || !offered(view).length) return hidePalette();
-  target = view;
-  palette.replaceChildren(...offered(view).map((kind, i) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    const key = document.createElement("kbd");
-    key.textContent = offered(view).length === 1 ? "Enter" : String(i + 1);
-    button.append(kind.label, key);
-    button.addEventListener("pointerdown", (event) => event.preventDefault()); // keep the selection
-    button.addEventListener("click", () => highlight(view, i));
-    return button;
+const ASIDE = { skip: "Skipped for now", flag: "Flagged for the coordinator", cannot_judge: "Cannot be judged" };
+function drawAside(where, flags) {
+  const box = byId(`aside-${where}`);
+  const names = Object.keys(flags);
+  const key = JSON.stringify([flags, sheet.state.done]);
+  if (box.dataset.shown === key) return;
+  box.dataset.shown = key;
+  box.hidden = !names.length;
+  box.replaceChildren(...names.map((flag) => {
+    const line = document.createElement("p");
+    line.append(`⚑ ${ASIDE[flag] || flag}: ${flags[flag]} `);
+    if (!sheet.state.done) line.append(button("Take back", () => change({ kind: "flag", slot: where, flag, on: false, reason: "" }), "link"));
+    return line;
   }));
-  palette.hidden = false;
-  const box = (view.element.querySelector(".cursor") || { getBoundingClientRect: () => document.getSelection().getRangeAt(0).getBoundingClientRect() }).getBoundingClientRect();
-  const size = palette.getBoundingClientRect();
-  palette.style.left = `${Math.max(8, Math.min(innerWidth - size.width - 8, box.left))}px`;
-  palette.style.top = `${box.bottom + size.height + 70 > innerHeight ? Math.max(8, box.top - size.height - 8) : box.bottom + 8}px`;
-}
-
-function hidePalette() { palette.hidden = true; target = null; }
-
-function highlight(view, index) {
-  const kind = offered(view)[index];
-  const range = view.currentPoints();
-  if (!kind || !range) return;
-  const where = kind.per === "case" ? "case" : slot;
-  if (state.marks.some((m) => m.slot === where && m.kind === kind.name && m.start === range.start && m.end === range.end)) {
-    return say("This stretch is highlighted already. Type a number to count it twice.");
-  }
-  document.getSelection().removeAllRanges();
-  view.clear();
-  hidePalette();
-  change({ kind: "mark", mark: freshId(), slot: where, type: kind.name, flags: [], ...range });
-  spoken(`Highlighted as ${kind.label}.`);
-}
-
-// ---- Facts in the annotator's own words ----
-
-for (const view of views) {
-  const typed = offered(view).filter((kind) => kind.typed);
-  if (!typed.length) continue;
-  const form = document.createElement("form");
-  form.className = "typed-fact";
-  const input = document.createElement("input");
-  input.type = "text";
-  input.maxLength = 300;
-  input.autocomplete = "off";
-  input.placeholder = "Or type a fact: subject – predicate – object";
-  input.setAttribute("aria-label", "A fact in your own words");
-  const choose = document.createElement("select");
-  choose.setAttribute("aria-label", "Kind of fact");
-  choose.append(...typed.map((kind) => new Option(kind.label, kind.name)));
-  const add = document.createElement("button");
-  add.textContent = "Add";
-  form.append(input, choose, add);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const text = input.value.trim();
-    const kind = kinds.get(choose.value);
-    const where = kind.per === "case" ? "case" : slot;
-    if (!text) return;
-    if (state.marks.some((m) => m.slot === where && m.kind === kind.name && m.text === text)) {
-      say("This fact is there already. Type a number to count it twice.");
-      return;
-    }
-    change({ kind: "mark", mark: freshId(), slot: where, type: kind.name, flags: [], text });
-    if (!state.done) input.value = "";
-    spoken(`Added as ${kind.label}.`);
-  });
-  byId(`chips-${view.slot || "reference"}`).after(form);
-}
-
-let settle;
-document.addEventListener("selectionchange", () => {
-  clearTimeout(settle);
-  settle = setTimeout(() => {
-    const view = views.find((v) => v.selected());
-    if (view) showPalette(view); else if (!views.some((v) => v.cursor)) hidePalette();
-  }, 160);
-});
-addEventListener("scroll", () => { if (target && !target.cursor) showPalette(target); }, { passive: true });
-
-// ---- Answers ----
-
-for (const field of document.querySelectorAll(".count-field")) {
-  const { slot: where, question: name } = field.dataset;
-  const input = field.querySelector("input");
-  const question = data.questions.find((q) => q.name === name);
-  const put = (value) => { if (value !== answer(question, where)) change({ kind: "set", slot: where, question: name, value }); else draw(); };
-  input.addEventListener("input", () => {
-    input.dataset.typing = "yes";
-    const text = input.value.trim();
-    if (/^\d{1,3}$/.test(text)) put(Number(text));
-    else if (text === "") put(null);
-    else input.value = text.replace(/\D/g, "");
-  });
-  input.addEventListener("blur", () => { delete input.dataset.typing; draw(); });
-  input.addEventListener("keydown", (event) => {
-    const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
-    if (step) { event.preventDefault(); delete input.dataset.typing; put(Math.max(0, Math.min(999, (answer(question, where) ?? 0) + step))); }
-  });
-  for (const button of field.querySelectorAll("[data-step]")) {
-    button.addEventListener("click", () => put(Math.max(0, Math.min(999, (answer(question, where) ?? (button.dataset.step > 0 ? 0 : 1)) + Number(button.dataset.step)))));
-  }
-}
-for (const input of document.querySelectorAll(".choice-field input")) {
-  const { slot: where, question } = input.closest(".choice-field").dataset;
-  input.addEventListener("change", () => change({ kind: "set", slot: where, question, value: Number(input.value) }));
-}
-for (const area of document.querySelectorAll("textarea[data-slot]")) {
-  let timer;
-  const save = () => { clearTimeout(timer); if ((state.comments[area.dataset.slot] || "") !== area.value) change({ kind: "comment", slot: area.dataset.slot, text: area.value }); };
-  area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(save, 700); });
-  area.addEventListener("blur", save);
 }
 
 // ---- Going about ----
 
-const seen = new Set(["1"]);
 function go(where) {
-  if (!data.slots.includes(where) || where === "case") return;
+  if (!sheet.texts().includes(where)) return;
   slot = where;
-  seen.add(where);
-  hidePalette();
-  for (const tab of document.querySelectorAll("[role=tab]")) {
+  outbox.flush();
+  highlights.hide();
+  for (const tab of all("[role=tab]")) {
     const on = tab.dataset.slot === slot;
     tab.setAttribute("aria-selected", String(on));
     tab.tabIndex = on ? 0 : -1;
   }
-  for (const panel of document.querySelectorAll("[role=tabpanel]")) panel.hidden = panel.dataset.slot !== slot;
+  for (const panel of all(".panel, .answers-of")) panel.hidden = panel.dataset.slot !== slot;
   draw();
   history.replaceState(null, "", slot === "1" ? location.pathname : `#text-${slot}`);
 }
-const step = (by) => go(String(Math.max(1, Math.min(data.slots.length - 1, Number(slot) + by))));
+const step = (by) => go(String(Math.max(1, Math.min(sheet.texts().length, Number(slot) + by))));
 
-for (const tab of document.querySelectorAll("[role=tab]")) {
+// On to the next text that is not answered; where all are, to the button that finishes the task.
+function advance() {
+  const order = [...sheet.texts().slice(Number(slot)), ...sheet.texts().slice(0, Number(slot))];
+  const next = order.find((where) => sheet.status(where) !== "answered");
+  document.activeElement?.blur?.();
+  if (next) { go(next); spoken(`${letter(next)} of ${sheet.texts().length}`); byId(`candidate-${next}`).scrollTop = 0; return; }
+  draw();
+  byId("finish").focus();
+  spoken("All texts are answered. Finish the task.");
+}
+context.advance = advance;
+context.go = go;
+
+// Every error count that has no answer becomes 0; where nothing at all is wrong, the rest follows from the reference.
+function noErrors() {
+  if (sheet.state.done) return say("This task is finished. Reopen it to change an answer.");
+  if (!sheet.missing(slot).length) return advance();
+  const rules = data.noErrors || {};
+  const flawed = Object.entries(rules).some(([name, rule]) => rule === 0 && sheet.named(name, slot) > 0);
+  const resolve = (name) => sheet.named(name, slot) ?? (typeof rules[name] === "string" ? resolve(rules[name]) : rules[name] ?? null);
+  const values = {};
+  for (const [name, rule] of Object.entries(rules)) {
+    if (sheet.named(name, slot) !== null || (flawed && rule !== 0)) continue;
+    const value = resolve(name);
+    if (value === null) { answers.focus("case"); return say(`First answer “${data.labels[sheet.missing("case")[0]?.name ?? rule]}”.`); }
+    if (!sheet.refusal(slot, { ...values, [name]: value })) values[name] = value;
+  }
+  const group = freshId();
+  for (const [question, value] of Object.entries(values)) change({ kind: "set", slot, question, value, group });
+  outbox.flush();
+  if (!sheet.missing(slot).length) return advance();
+  answers.focus(slot);
+  spoken("No further errors. One count is still open.");
+}
+
+const problemItem = ({ slot: where, question, text }) => ({ text, go: () => { if (where !== "case") go(where); answers.focus(where, question); } });
+function finish() {
+  document.activeElement?.blur?.();
+  outbox.flush();
+  if (outbox.conflicts.length) return showConflicts();
+  const held = Object.entries(outbox.held).map(([key, { reason }]) => problemItem({ slot: key.split(":")[0], question: key.split(":")[1], text: reason }));
+  const open = [];
+  for (const where of data.slots) {
+    const missing = sheet.missing(where);
+    if (where !== "case" && sheet.status(where) === "untouched") open.push({ text: `${letter(where)} is not answered yet. If nothing is wrong with it, say so with “No errors”.`, go: () => go(where) });
+    else for (const q of missing) open.push(problemItem({ slot: where, question: q.name, text: `${where === "case" ? "" : `${letter(where)}: `}“${data.labels[q.name]}” has no answer yet.` }));
+    if (where !== "case") for (const limit of sheet.broken(where)) open.push(problemItem({ slot: where, question: Object.keys(limit.terms)[0], text: `${letter(where)}: ${limit.reason}` }));
+  }
+  if (held.length + open.length) return tell("Before this task can be finished:", [...held, ...open]);
+  outbox.push({ kind: "done" });
+}
+
+function undo(kind) {
+  if (sheet.state.done) return;
+  if (document.activeElement?.matches?.("input[type=text], textarea")) document.activeElement.blur();
+  if (kind === "undo" && Object.keys(outbox.held).length) { // what is held was typed last and was never sent
+    const [where, question] = Object.keys(outbox.held).at(-1).split(":");
+    drop(where, question);
+    return draw();
+  }
+  outbox.push({ kind });
+  outbox.flush();
+}
+
+for (const tab of all("[role=tab]")) {
   tab.addEventListener("click", () => go(tab.dataset.slot));
   tab.addEventListener("keydown", (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (by) { event.preventDefault(); step(by); document.querySelector("[role=tab][aria-selected=true]").focus(); }
   });
 }
-
-const finish = () => { document.activeElement?.blur?.(); outbox.push({ kind: "done" }); };
-const undo = (kind) => { if (!state.done) { document.activeElement?.matches?.("input[type=text], textarea") && document.activeElement.blur(); outbox.push({ kind }); } };
+const guide = (open = byId("guide").hidden) => { byId("guide").hidden = !open; byId("guide-open").setAttribute("aria-expanded", String(open)); };
 byId("undo").addEventListener("click", () => undo("undo"));
 byId("redo").addEventListener("click", () => undo("redo"));
-byId("next-text").addEventListener("click", () => { step(1); byId("panel-" + slot).scrollIntoView({ block: "nearest" }); });
+byId("next-text").addEventListener("click", () => step(1));
+byId("no-errors").addEventListener("click", noErrors);
 byId("finish").addEventListener("click", finish);
 byId("reopen").addEventListener("click", () => outbox.push({ kind: "reopen" }));
 byId("help-open").addEventListener("click", () => byId("help").showModal());
+byId("guide-open").addEventListener("click", () => guide());
+byId("guide-close").addEventListener("click", () => { guide(false); byId("guide-open").focus(); });
+
+// ---- Skip, flag, cannot judge ----
+
+const openAside = () => { if (!sheet.state.done) { byId("aside").returnValue = ""; byId("aside").showModal(); } };
+byId("aside-open").addEventListener("click", openAside);
+byId("aside").addEventListener("close", () => {
+  const reason = byId("aside-reason").value.trim();
+  if (byId("aside").returnValue !== "ok" || !reason) return;
+  const flag = document.querySelector("input[name=aside]:checked").value;
+  byId("aside-reason").value = "";
+  change({ kind: "flag", slot: flag === "skip" ? "case" : slot, flag, on: true, reason });
+  outbox.flush();
+  if (flag === "cannot_judge") advance();
+  if (flag === "skip") outbox.whenSent = () => location.assign(byId("task-after")?.href || "/tasks");
+});
+
+// ---- Keys: one key, one meaning, in every protocol ----
 
 const single = byId("single-keys");
 try { single.checked = localStorage.getItem("medassay:keys") !== "off"; } catch { /* kept for this page only */ }
@@ -358,76 +365,69 @@ const keys = {
   s: () => byId("source")?.focus(),
   r: () => byId("reference").focus(),
   t: () => byId("candidate-" + slot).focus(),
-  a: () => byId("panel-" + slot).querySelector(".count-field input, .choice-field input:checked, .choice-field input")?.focus(),
-  c: () => byId("comment-" + slot).focus(),
+  a: () => answers.focus(sheet.missing("case").length ? "case" : slot),
+  m: () => byId("comment-" + slot).focus(),
+  k: openAside,
+  d: () => draft.acceptNext(),
+  y: noErrors,
   u: () => undo("undo"),
   U: () => undo("redo"),
   f: finish,
-  i: () => { byId("guide").open = !byId("guide").open; byId("guide").scrollIntoView({ block: "nearest" }); },
+  i: () => guide(),
+  l: () => { byId("linked").click(); spoken(`Linked scrolling ${byId("linked").checked ? "on" : "off"}`); },
+  "/": () => search.open(highlights.selectedText()),
+  "+": () => window.resizeText(1),
+  "-": () => window.resizeText(-1),
   "?": () => byId("help").showModal(),
 };
 
-addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
-  const typing = event.target.matches("input[type=text], textarea, select");
-  if (event.key === "Escape") { document.getSelection().removeAllRanges(); hidePalette(); if (typing) event.target.blur(); return; }
-  if (typing) return;
-  const view = target || views.find((v) => v.selected());
-  if (view && (event.key === "Enter" || /^[1-9]$/.test(event.key)) && !event.target.closest("button, a, summary")) {
-    event.preventDefault();
-    highlight(view, event.key === "Enter" ? 0 : Number(event.key) - 1);
-  } else if (!single.checked) {
-    return;
-  } else if (/^[0-9]$/.test(event.key)) {
-    const scale = data.questions.find((q) => q.choices.length > 3 && q.choices.includes(Number(event.key)));
-    if (scale) { event.preventDefault(); change({ kind: "set", slot, question: scale.name, value: Number(event.key) }); }
-  } else if (event.key in keys) {
-    event.preventDefault();
-    keys[event.key]();
-  }
-});
-
-// ---- Telling ----
-
-const spoken = (text) => { byId("spoken").textContent = text; };
-const say = (text) => tell(text, []);
-function tell(text, problems) {
-  const notice = byId("notice");
-  notice.replaceChildren(problems.length ? "Before this task can be finished:" : text);
-  if (problems.length) {
-    const list = document.createElement("ul");
-    for (const problem of problems.slice(0, 5)) {
-      const item = document.createElement("li");
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = problem.text;
-      button.addEventListener("click", () => {
-        if (problem.slot !== "case") go(problem.slot);
-        document.querySelector(`[data-slot="${problem.slot}"][data-question="${problem.question}"] input`)?.focus();
-      });
-      item.append(button);
-      list.append(item);
-    }
-    notice.append(list);
-    if (problems.length > 5) notice.append(`… and ${problems.length - 5} more.`);
-  }
-  notice.hidden = false;
-  notice.scrollIntoView({ block: "nearest" });
+// Escape: the nearest thing that can be left, one at a time.
+function leave(target, inField) {
+  if (!byId("palette").hidden || document.getSelection().type === "Range") { document.getSelection().removeAllRanges(); highlights.hide(); }
+  else if (inField) target.blur();
+  else if (!byId("search").hidden) search.close();
+  else if (!byId("guide").hidden) guide(false);
+  else hideNotice();
 }
-function hideNotice() { byId("notice").hidden = true; }
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  const { key, target } = event;
+  const count = target.matches(".count-field input"); // takes digits only: letters stay commands
+  const typing = !count && target.matches("input[type=text], textarea, select");
+  if (key === "Escape") return leave(target, typing || count);
+  if (typing) return;
+  const handled = highlights.key(key, event) || (!count && single.checked && /^[0-9]$/.test(key) && answers.digit(key))
+    || (single.checked && key in keys && (keys[key](), true));
+  if (handled) event.preventDefault();
+});
 
 // Back in front (from another tab or device): take over what happened elsewhere.
 async function refresh() {
   if (document.hidden || outbox.queue.length) return;
   try {
     const response = await fetch(`/api/tasks/${data.task}`, { credentials: "same-origin" });
-    if (response.ok) { const body = await response.json(); if (body.seq !== seq) { seq = body.seq; adopt(body); } }
+    if (!response.ok || outbox.queue.length) return;
+    const body = await response.json();
+    if ((body.version ?? body.seq) > outbox.version) adopt(body);
   } catch { /* offline; the next change will say so */ }
 }
 document.addEventListener("visibilitychange", refresh);
 addEventListener("focus", refresh);
 addEventListener("pageshow", (event) => { if (event.persisted) refresh(); });
 
-const wanted = /^#text-(\d+)$/.exec(location.hash);
-if (wanted) go(wanted[1]); else draw();
+// Texts below each other only where they fit with their answers; otherwise beside each other.
+const desk = byId("main");
+const room = innerHeight - document.querySelector(".bar").offsetHeight;
+if (desk.classList.contains("short") && innerWidth > 640 && desk.scrollHeight > room) desk.classList.replace("short", "long");
+
+outbox.resume(() => {
+  sheet.state = withQueue();
+  draw(true);
+  if (outbox.conflicts.length) showConflicts();
+});
+const asked = /^#text-(\d+)$/.exec(location.hash)?.[1];
+const unanswered = sheet.texts().find((where) => sheet.status(where) !== "answered");
+go(sheet.texts().includes(asked) ? asked : (!sheet.state.done && unanswered) || "1");
+if (sheet.state.returned) tell(`The coordinator has returned this task: ${sheet.state.returned}`);
 document.body.dataset.ready = "yes";

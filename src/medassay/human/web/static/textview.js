@@ -126,6 +126,7 @@ export class TextView {
       const focus = Math.max(0, Math.min(last, at));
       this.cursor = [event.shiftKey && this.cursor ? this.cursor[0] : focus, focus];
       this.draw();
+      this.element.querySelector(".cursor")?.scrollIntoView({ block: "nearest" });
       const [from, to] = this.cursorRange();
       this.onSelect(this, this.raw.slice(from, to));
     } else if (event.key === "Escape" && this.cursor) {
