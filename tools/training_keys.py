@@ -47,7 +47,7 @@ def main() -> None:
             key = Case("", "", (reference,)).reference_key.hex()[:12]
             metrics.setdefault(key, set()).update(fitted)
     lines = [
-        "# References that bundled metrics were fitted to, by key (a hash, the column reference_key of scores files).",
+        "# References that bundled metrics were fitted to, by key (a hash, as reference_key in scores files).",
         "# Made by tools/training_keys.py. metrics: those whose models or numbers saw the reference with its scores.",
         "key\tmetrics",
         *(f"{key}\t{'|'.join(sorted(metrics[key]))}" for key in sorted(metrics)),

@@ -61,3 +61,9 @@ def test_what_speaks_of_some_only_or_of_nothing_is_left_out(text: str) -> None:
 def test_any_text_is_read(text: str) -> None:
     for one in read_status(text):
         assert 0 <= one.start <= one.end <= len(text)
+
+
+def test_a_clause_whose_commas_part_nothing_is_read_once() -> None:
+    """Nodes and margins in one clause, with a comma that no space follows: there is nothing to cut it at."""
+    assert isinstance(read_status("lymph nodes,margins free"), tuple)
+    assert isinstance(read_status("1,margin of lymph node 2,5"), tuple)

@@ -155,7 +155,7 @@ def agreement_command(
     if units:
         from medassay.human.highlights import span_agreement
 
-        show.print_spans(terminal, span_agreement(_store(study)[1]))
+        show.print_spans(terminal, span_agreement(open_store(study)))
     show.print_systems(terminal, ratings, systems)
     draft_effects = effects(ratings, resamples=resamples, seed=seed)
     show.print_effects(terminal, draft_effects)
