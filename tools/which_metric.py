@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,10 @@ from medassay.metrics.registry import metric_class, names
 from medassay.report.which import which_page
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.papers_page import seen_of  # noqa: E402
+
 PAGE = ROOT / "docs" / "which-metric.md"
 DATA = ROOT / "src" / "medassay" / "report" / "which_metric.json"
 
@@ -29,6 +34,9 @@ KINDS = (
     ("radiology report", "radiology", "", "No human scores of radiology reports are at hand."),
 )
 """Kind of text, group of the benchmark, section of the published tables, what a reader must know."""
+
+DATA_SETS = {"hare": "hare", "notes": "mts_dialog"}
+"""The set that a section of the published tables stands on."""
 
 _FEWEST_PAIRS = 10
 _MISSES = 3
@@ -67,7 +75,7 @@ def of_kind(cards: Sequence[Json], papers: Json, kind: str, texts: str, section:
             "false_alarms": card["false_alarms"],
             "medians": card["medians"],
             "misses": misses(card["by_kind"]),
-            "people": people(papers, section, card["metric"]),
+            "people": people(papers, section, card),
         }
         for card in ranked
     ]
@@ -91,17 +99,30 @@ def misses(by_kind: Mapping[str, Sequence[Any]]) -> list[list[Any]]:
     return [[kind, enough[kind]] for kind in sorted(enough, key=lambda kind: (enough[kind], kind))[:_MISSES]]
 
 
-def people(papers: Json, section: str, metric: str) -> str:
-    """Agreement with people as the published tables' set has it, in words."""
-    for row in papers.get(section, {}).get("rows", ()):
-        ours = row.get("ours")
-        if ours is None or row.get("signature", "").split("|")[0] != metric:
-            continue
-        seen = "" if row.get("seen") in ("no", None) else f"; trained on this set: {row['seen']}"
-        if section == "hare":
-            return f"Pearson {_figure(ours['pearson'])} with an expert's 0–5 score, n {row['n']}{seen}"
-        return f"aggregate {_figure(ours['aggregate'])} with counted facts, n {row['n']}{seen}"
-    return "not measured"
+def people(papers: Json, section: str, card: Json) -> str:
+    """Agreement with people as the published tables' set has it, in words; whether it was trained on that set."""
+    own = _settings(card)
+    rows = [row for row in papers.get(section, {}).get("rows", ()) if row.get("ours") and _name(row) == card["metric"]]
+    if not rows:
+        return "not measured"
+    # A metric may stand there with several settings: the row that shares most of them is the one.
+    row = max(rows, key=lambda row: len(own & _settings(row)))
+    seen, _ = seen_of(row["signature"], DATA_SETS[section], row["models"])
+    trained = {"scores": "; trained on these scores: a fit, not a forecast", "texts": "; has seen these texts"}
+    if section == "hare":
+        found = f"Pearson {_figure(row['ours']['pearson'])} with an expert's 0–5 score, n {row['n']}"
+    else:
+        found = f"aggregate {_figure(row['ours']['aggregate'])} with counted facts, n {row['n']}"
+    return found + trained.get(seen, "")
+
+
+def _settings(row: Json) -> set[str]:
+    """The fields of a signature, without the version."""
+    return {field for field in row["signature"].split("|") if not field.startswith("v:")}
+
+
+def _name(row: Json) -> str:
+    return str(row["signature"].split("|")[0])
 
 
 def _figure(found: Sequence[float | None]) -> str:

@@ -38,9 +38,10 @@ def data() -> dict[str, Any]:
     cards = [card("rouge1", texts, 0.3, 0.4) for texts in groups] + [card("bleu", texts, 0.6, 0.7) for texts in groups]
     cards += [card("chrf", texts, 0.55, 0.65) for texts in groups] + [card("hare", texts, 0.7, 0.8) for texts in groups]
     bench = {"documents": 60, "available": 300, "version": "1", "margin": 0.01, "cards": cards}
-    row = {"signature": "bleu|x", "ours": {"pearson": [0.5, 0.4, 0.6]}, "n": 117, "seen": "no"}
-    seen = {"signature": "rouge1|x", "ours": {"pearson": [0.9, None, None]}, "n": 117, "seen": "scores"}
-    found: dict[str, Any] = build(bench, {"hare": {"rows": [{"ours": None}, row, seen]}})
+    row = {"signature": "bleu|x", "ours": {"pearson": [0.5, 0.4, 0.6]}, "n": 117, "models": "none"}
+    paper = {"signature": "hare|mode:paper|v:1", "ours": {"pearson": [0.4, None, None]}, "n": 117, "models": "m@1"}
+    clinical = {**paper, "signature": "hare|models:m@1|v:2", "ours": {"pearson": [0.7, None, None]}}
+    found: dict[str, Any] = build(bench, {"hare": {"rows": [{"ours": None}, row, paper, clinical]}})
     return found
 
 
@@ -61,7 +62,9 @@ def test_what_is_said_of_a_metric(data: dict[str, Any]) -> None:
         "0.60) with an expert's 0–5 score, n 117, recommended."
     )
     assert "people: not measured" in lines[-1]
-    assert "trained on this set: scores" in metric_lines("rouge1", data)[0]
+    # HARE stands in the table with two settings, and its readers have seen texts of the set.
+    hare = metric_lines("hare", data)[0]
+    assert "people: Pearson 0.70 with an expert's 0–5 score, n 117; has seen these texts" in hare
     assert metric_lines("unheard", data) == []
 
 

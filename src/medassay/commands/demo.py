@@ -120,11 +120,10 @@ def read_examples() -> list[Case]:
 def score_examples(cases: Sequence[Case], models: str = "fast") -> Result:
     """The recommended metrics and two that count words; those for one kind of text on that kind alone."""
     from medassay.api import score
-    from medassay.metrics.registry import reserved
     from medassay.result import Result
     from medassay.scores import Score
 
-    everywhere = score(cases, metrics=[name for name in METRICS if reserved(name)], models=models, evidence=True)
+    everywhere = score(cases, metrics=METRICS, models=models, evidence=True)
     metrics, columns = list(everywhere.metrics), dict(everywhere.scores)
     for kind, names in ONLY.items():
         rows = [i for i, case in enumerate(cases) if case.extra["kind"] == kind]
