@@ -22,6 +22,11 @@ def texts(text: str) -> list[str]:
         ("She smokes and has no allergies.", ["She smokes", "She has no allergies"]),
         ("He is on aspirin and Plavix.", ["He is on aspirin", "He is on Plavix"]),
         ("He was prescribed aspirin and Plavix.", ["He was prescribed aspirin", "He was prescribed Plavix"]),
+        (
+            "ROS: neg for headache; cough, hemoptysis; chest pain.",
+            ["Neg for headache", "Neg for cough", "Neg for hemoptysis", "Neg for chest pain"],
+        ),
+        ("Negative for ER; positive for p63.", ["Negative for ER", "Positive for p63"]),
         ("Sodium 133, Creatinine 0.2.", ["Sodium 133", "Creatinine 0.2"]),
         ("The testes are normal in size and shape.", ["The testes are normal in size and shape"]),
         ("Her mother died of cancer at age 59.", ["Her mother died of cancer at age 59"]),

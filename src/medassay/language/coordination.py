@@ -111,6 +111,8 @@ def _opened(sentence: Sentence, chunk: Chunk, base: int, i: int) -> Chunk | None
         return Chunk("item" if under else "verb", at, n, True, joined)
     if words[i] == ";" and named_pattern("stage code").match(sentence.text, sentence.starts[at]):
         return None
+    if words[i] == ";" and _lists_negatives(sentence, base, i, at):
+        return Chunk("item", at, n, True, joined)
     if (
         words[i] == ";"
         or (strict and connected)
@@ -121,6 +123,16 @@ def _opened(sentence: Sentence, chunk: Chunk, base: int, i: int) -> Chunk | None
         return None
     # "no fever but a cough": what follows "but" is not under the negation.
     return Chunk("clause" if but and negated else "item", at, n, True, joined)
+
+
+def _lists_negatives(sentence: Sentence, base: int, i: int, at: int) -> bool:
+    """Whether the words after a semicolon go on with a list of what a review of systems is "negative for"."""
+    words = sentence.words
+    begin = max(base, i - BACK)
+    listed = any(words[k] == "for" and words[k - 1] in ("neg", "negative") for k in range(begin + 1, i))
+    end = next((k for k in range(at, min(len(sentence), at + AHEAD)) if words[k] == ";"), len(sentence))
+    own = sentence.is_any(at, "status", "negation") or sentence.has_verb(at, end)
+    return listed and not own
 
 
 def _outside(sentence: Sentence, at: int) -> int:
