@@ -22,7 +22,6 @@ from medassay.errors import MissingExtra, ModelError
 from medassay.language.graph import Entity, Report
 from medassay.metrics.base import Metric, members_of
 from medassay.metrics.registry import BUILT_IN, load_metric
-from medassay.metrics.scoring import score_slice
 from medassay.spans import ENTITY_TYPES, Reading, Span
 
 SHAPES: dict[str, str] = {
@@ -184,7 +183,7 @@ def _roles(metric: Metric) -> tuple[tuple[str, str], ...]:
 def _scored(metric: Metric) -> Reader:
     def read(text: str) -> object:
         (case,) = make_cases([text], [text[::-1]], sources=[text])
-        (score,) = score_slice(metric, [case], True)
+        (score,) = metric.score([case], True)
         if score.failed is not None:
             raise RuntimeError(score.failed)
         return score
