@@ -50,9 +50,9 @@ def rounded(value: float | None) -> float | None:
     return None if value is None or not np.isfinite(value) else round(float(value), 4)
 
 
-def estimate(found: Estimate) -> list[float | None]:
+def estimate(outcome: Estimate) -> list[float | None]:
     """Value, low and high."""
-    return [rounded(found.value), rounded(found.low), rounded(found.high)]
+    return [rounded(outcome.value), rounded(outcome.low), rounded(outcome.high)]
 
 
 def load(row: Mapping[str, str], skip: Collection[str]) -> tuple[Metric | None, str]:
@@ -134,18 +134,18 @@ def hare(data: Path, skip: Collection[str]) -> Json:
     above = [case for case, expert in zip(cases, scores) if expert > 0]
     study = Study("hare", above, "hare", skip)
     rows = study.common(np.ones(len(above), bool))
-    found = study.validate(rows, ["expert_score"], above=0.0, scale=(0.0, 5.0))
+    outcome = study.validate(rows, ["expert_score"], above=0.0, scale=(0.0, 5.0))
     out = []
     for row, metric, remark in zip(study.rows, study.metrics, study.remarks):
         record: Json = {"row": row["row"], "published": published_of(row, HARE), "ours": None, "remark": remark}
         if metric is not None:
-            one = found.of(metric.name, "expert_score")
-            record |= about(metric) | {"n": one.n}
-            if one.reason:
-                record["remark"] = f"not assessed: {one.reason}"
+            cell = outcome.of(metric.name, "expert_score")
+            record |= about(metric) | {"n": cell.n}
+            if cell.reason:
+                record["remark"] = f"not assessed: {cell.reason}"
             else:
-                ours = {name: estimate(one.item[name]) for name in HARE[:3]}
-                record["ours"] = ours | {"r2": [rounded(one.r2)], "rmse": [rounded(one.rmse)]}
+                ours = {name: estimate(cell.item[name]) for name in HARE[:3]}
+                record["ours"] = ours | {"r2": [rounded(cell.r2)], "rmse": [rounded(cell.rmse)]}
         out.append(record)
     counts = Counter(int(each) for each in scores)
     return {
@@ -243,8 +243,8 @@ def notes(data: Path, skip: Collection[str]) -> Json:
         record: Json = {"row": row["row"], "published": published_of(row, NOTES), "ours": None, "remark": remark}
         if metric is not None:
             record |= about(metric) | {"n": int(study.scored(metric.name)[rows].sum())}
-            for key, found in (("ours", common), ("own", own)):
-                record[key] = _note_figures(found, metric.name)
+            for key, outcome in (("ours", common), ("own", own)):
+                record[key] = _note_figures(outcome, metric.name)
             record["own_n"] = int(study.scored(metric.name).sum())
             reason = common.of(metric.name, NOTES[0]).reason
             if reason:
@@ -258,11 +258,11 @@ def notes(data: Path, skip: Collection[str]) -> Json:
     }
 
 
-def _note_figures(found: Any, name: str) -> Json | None:
-    if found.of(name, NOTES[0]).reason:
+def _note_figures(outcome: Any, name: str) -> Json | None:
+    if outcome.of(name, NOTES[0]).reason:
         return None
-    figures = {human: [rounded(found.of(name, human).item["pearson"].value)] for human in NOTES[:-1]}
-    total = found.aggregates.get(name)
+    figures = {human: [rounded(outcome.of(name, human).item["pearson"].value)] for human in NOTES[:-1]}
+    total = outcome.aggregates.get(name)
     return {**figures, "aggregate": estimate(total) if total else [None]}
 
 
@@ -278,7 +278,7 @@ def pathgls(data: Path, skip: Collection[str]) -> Json:
     loaded = [load(row, skip) for row in table]
     metrics = [metric for metric, _ in loaded if metric is not None]
     say(f"pathgls: {sum(map(len, groups))} reports, {', '.join(metric.name for metric in metrics)}")
-    values = values_of(score_groups(groups, metrics)[0])
+    values = same_texts(values_of(score_groups(groups, metrics)[0]))
     directions = {metric.name: metric.higher_is_better for metric in metrics}
     drops = {(row["variant"], row["metric"]): row for row in sensitivity(kinds, values, directions).rows}
     out = []
@@ -312,6 +312,13 @@ def pathgls(data: Path, skip: Collection[str]) -> Json:
         "hierarchy": _hierarchy(values, levels),
         "repeat": [{"score": row["score"], "largest_sd": row["largest sd"], "n": row["n"]} for row in repeated.rows],
     }
+
+
+def same_texts(values: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """Numbers by metric and group, without those of a text that some metric does not score."""
+    names = list(values)
+    whole = [np.isfinite(np.stack(group)).all(axis=0) for group in zip(*values.values())]
+    return {name: [np.where(kept, each, np.nan) for kept, each in zip(whole, values[name])] for name in names}
 
 
 def _graded(folder: Path) -> tuple[list[list[str]], list[list[Case]], list[list[int]]]:
@@ -424,7 +431,7 @@ def facts(data: Path, skip: Collection[str]) -> Json:
         if scores:
             parts = {name: [each.parts[name] for each in scores if name in each.parts] for name in metric.parts}
             counted["value"] = rounded(float(np.mean([float(each.value or 0.0) for each in scores])))
-            counted["parts"] = {name: rounded(float(np.mean(found))) for name, found in parts.items() if found}
+            counted["parts"] = {name: rounded(float(np.mean(outcome))) for name, outcome in parts.items() if outcome}
     return {"figures": [rounded(figure) for figure in figures], "lead3": counted}
 
 
@@ -452,7 +459,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = given.data or Path()
         missing = [name for name in NEEDED if not (folder / name).exists()]
         if missing:
-            say(f"{folder}: {', '.join(missing)} not found")
+            say(f"{folder}: {', '.join(missing)} not outcome")
             return 2
         for name in [name for name in given.only.split(",") if name] or SECTIONS:
             start = time.perf_counter()

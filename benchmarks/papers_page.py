@@ -100,7 +100,7 @@ def _without(reason: str) -> str:
     return reason if reason.startswith("not assessed") else f"{NO_OURS} {reason or 'nothing here computes it'}"
 
 
-def render_hare(found: Json, choices: Json | None) -> list[str]:
+def render_hare(part: Json, choices: Json | None) -> list[str]:
     """HARE's tables."""
     published = {row["row"]: row["count"] for row in read_published("hare_scores")}
     lines = [
@@ -108,14 +108,14 @@ def render_hare(found: Json, choices: Json | None) -> list[str]:
         "",
         f"Tables 6 and 7 of the paper. Published: the {size('hare scores above 0')} scores above 0 of "
         f"{sum(map(int, published.values()))} pairs. "
-        f"Ours: the {found['above']} scores above 0 of the {found['pairs']} pairs at hand ({found['references']} "
-        f"references), one part of the published set; every metric on the same {found['common']} of them. RMSE: "
+        f"Ours: the {part['above']} scores above 0 of the {part['pairs']} pairs at hand ({part['references']} "
+        f"references), one part of the published set; every metric on the same {part['common']} of them. RMSE: "
         "residual of the expert score, on a 0–1 scale, about its line on the metric. Paper mode's choices: "
         "[HARE as published](metrics/hare-paper.md).",
         "",
         *table(
             ("metric", "", "Pearson", "Spearman", "Kendall", "R²", "RMSE", "models", "training", "remark"),
-            [line for row in found["rows"] for line in _compared(row, "hare", HARE, 3)],
+            [line for row in part["rows"] for line in _compared(row, "hare", HARE, 3)],
         ),
         "Reports by expert score (Table 5):",
         "",
@@ -123,7 +123,7 @@ def render_hare(found: Json, choices: Json | None) -> list[str]:
             ("", *published),
             [
                 ["published", *published.values()],
-                ["ours", *(str(found["distribution"][level]) for level in published)],
+                ["ours", *(str(part["distribution"][level]) for level in published)],
             ],
         ),
         f"F1 by encoder (Table 4). Ours: {NO_OURS} the paper's annotation is not at hand; the embedded readers' "
@@ -138,10 +138,10 @@ def render_hare(found: Json, choices: Json | None) -> list[str]:
     return lines + (render_choices(choices) if choices else [])
 
 
-def render_choices(found: Json) -> list[str]:
+def render_choices(part: Json) -> list[str]:
     """Both halves of paper mode."""
     rows = []
-    for row in found["rows"]:
+    for row in part["rows"]:
         named = ", ".join(f"`{key}={'none' if value is None else value}`" for key, value in row["choice"].items())
         halves = [
             f"{number(row[half][0], 3)} / {number(row[half][1], 3)}" for half in ("hare", "entities", "relations")
@@ -151,12 +151,12 @@ def render_choices(found: Json) -> list[str]:
     return [
         "### HARE: the two halves and every choice",
         "",
-        f"`hare(mode=paper)` with the embedded models on the {found['pairs']} pairs above 0, one setting changed at a "
+        f"`hare(mode=paper)` with the embedded models on the {part['pairs']} pairs above 0, one setting changed at a "
         "time. Pearson / Spearman with the expert of HARE, of its entity half F1_e and of its relation half F1_r; a "
         "dash where F1_r is 0 on every pair. Then the pairs in which both reports have a relation, and those with F1_r "
-        f"above 0. {found['references_with_marker_results']} references relate a marker to its result, "
-        f"{found['candidates_with_marker_results']} candidates do. If every two entities that can be related were "
-        f"related, {found['could_share']} pairs would share a triple of equal words.",
+        f"above 0. {part['references_with_marker_results']} references relate a marker to its result, "
+        f"{part['candidates_with_marker_results']} candidates do. If every two entities that can be related were "
+        f"related, {part['could_share']} pairs would share a triple of equal words.",
         "",
         *table(
             ("settings", "n", "HARE", "F1_e", "F1_r", "relations on both sides", "F1_r above 0"),
@@ -165,27 +165,27 @@ def render_choices(found: Json) -> list[str]:
     ]
 
 
-def render_notes(found: Json) -> list[str]:
+def render_notes(part: Json) -> list[str]:
     """The clinical-note tables."""
     own = [
         [row["row"], str(row["own_n"]), ranged(row["own"]["factual_f1"]), ranged(row["own"]["aggregate"])]
-        for row in found["rows"]
+        for row in part["rows"]
         if row.get("own")
     ]
     return [
         "## Clinical notes: factual scores of MTS-DIALOG summaries",
         "",
         f"Table 2 of Ben Abacha et al., all of its rows. Published: Pearson on {size('mts_dialog pairs')} pairs. "
-        f"Ours: the {found['pairs']} pairs at hand ({found['dialogues']} dialogues), one part of the published set; "
-        f"all metrics on the {found['common']} of them that every metric scores (MIST needs a concept in the "
+        f"Ours: the {part['pairs']} pairs at hand ({part['dialogues']} dialogues), one part of the published set; "
+        f"all metrics on the {part['common']} of them that every metric scores (MIST needs a concept in the "
         "reference). Aggregate: ¼(2 r_F1 − r_H − r_O). The rates stand as published, an omission rate of −1 included. "
-        f"Tables 3 to 6 of the paper: {NO_OURS} CONSULT-FACTS and CONSULT-FULL are in-house collections, MEDIQA-RRS is "
-        "not "
+        f"Tables 3 to 6 of the paper: {NO_OURS} CONSULT-FACTS and CONSULT-FULL are in-house collections, "
+        "MEDIQA-RRS is not "
         "at hand, and the averages of Table 6 need all of them.",
         "",
         *table(
             ("metric", "", "P", "R", "F1", "H", "O", "aggregate", "models", "training", "remark"),
-            [line for row in found["rows"] for line in _compared(row, "mts_dialog", NOTES, 2)],
+            [line for row in part["rows"] for line in _compared(row, "mts_dialog", NOTES, 2)],
         ),
         "Each metric on all rows that it scores; rows with different n are not comparable:",
         "",
@@ -193,37 +193,37 @@ def render_notes(found: Json) -> list[str]:
     ]
 
 
-def render_pathgls(found: Json) -> list[str]:
+def render_pathgls(part: Json) -> list[str]:
     """PathGLS' tables."""
     rows = []
-    for row in found["rows"]:
+    for row in part["rows"]:
         cells = [number(row["published"][name], 2) for name in ("control", "visual")]
         drops = [number(row["published"][name], 1) for name in ("visual_drop", "logic_drop")]
-        rows.append(
-            [row["row"], "published", *cells, drops[0], number(row["published"]["logic"], 2), drops[1], "", "", ""]
-        )
+        wrong = number(row["published"]["logic"], 2)
+        rows.append([row["row"], "published", *cells, drops[0], cells[0], wrong, drops[1], "", "", ""])
         if row["ours"] is None:
-            rows.append([row["row"], "ours", *["–"] * 5, "", "", _without(row["remark"])])
+            rows.append([row["row"], "ours", *["–"] * 6, "", "", _without(row["remark"])])
             continue
         visual, logic = row["ours"]["visual"] or {}, row["ours"]["logic"] or {}
         n = f"ours, n {visual.get('n', 0)} and {logic.get('n', 0)}"
         shown = [number(visual.get("control")), number(visual.get("changed")), ranged(visual.get("drop"), 1)]
-        shown += [number(logic.get("changed")), ranged(logic.get("drop"), 1)]
+        shown += [number(logic.get("control")), number(logic.get("changed")), ranged(logic.get("drop"), 1)]
         rows.append([row["row"], n, *shown, row["models"], trained(row, "graded"), row["remark"]])
     hierarchy = {row["row"]: row for row in read_published("pathgls_hierarchy")}
-    ours = found["hierarchy"]
+    ours = part["hierarchy"]
     return [
         "## PathGLS: trust without a reference",
         "",
         "Table 1, sensitivity. Published: Quilt-1M captions and their perturbations. Ours: "
-        f"{found['reports']} reports of graded wrongness on {found['images']} images, written for this project, not by "
+        f"{part['reports']} reports of graded wrongness on {part['images']} images, written for this project, not by "
         "pathologists. Control: the correct report; visual hallucination: a conspicuous finding or process that the "
         "image does not show (level 3); logic error: a report that contradicts itself (level 2 with conflicting "
-        "passages). Drops in per cent of the control. Metrics that need a reference get the correct report, so that "
+        "passages). All metrics on the reports that every one scores. Drops in per cent of the control. Metrics that "
+        "need a reference get the correct report, so that "
         "their control is 1 by construction.",
         "",
         *table(
-            ("metric", "", "control", "visual", "drop %", "logic", "drop %", "models", "training", "remark"),
+            ("metric", "", "control", "visual", "drop %", "control", "logic", "drop %", "models", "training", "remark"),
             rows,
         ),
         "Error hierarchy (section 4.2 and Figure 3b): Spearman with the levels of wrongness, 1 is best. Published on "
@@ -244,7 +244,7 @@ def render_pathgls(found: Json) -> list[str]:
         f"Repeated runs (Figure 3a). Published: standard deviation {size('pathgls standard deviation')}. Ours, two "
         "runs with models loaded anew and "
         "rows in another order, largest standard deviation of a report: "
-        + ", ".join(f"{row['score']} {number(row['largest_sd'], 6)} (n {row['n']})" for row in found["repeat"])
+        + ", ".join(f"{row['score']} {number(row['largest_sd'], 6)} (n {row['n']})" for row in part["repeat"])
         + ".",
         "",
         f"Table 2, benchmark. Ours: {NO_OURS} neither these models nor what they wrote is at hand "
@@ -269,14 +269,14 @@ def render_pathgls(found: Json) -> list[str]:
     ]
 
 
-def render_facts(found: Json) -> list[str]:
+def render_facts(part: Json) -> list[str]:
     """The fact-counting tables."""
     places = [0, 0, 0, 3, 3]
     data = [
         [row["row"], number(row["value"], digits), number(ours, digits)]
-        for row, ours, digits in zip(read_published("mtsamples"), found["figures"], places)
+        for row, ours, digits in zip(read_published("mtsamples"), part["figures"], places)
     ]
-    lead = found["lead3"]
+    lead = part["lead3"]
     parts = ", ".join(f"{name} {number(value)}" for name, value in (lead.get("parts") or {}).items())
     return [
         "## Fact counting: what three evaluators counted",
@@ -329,11 +329,11 @@ def signatures(results: Json) -> list[str]:
 
 def render(results: Mapping[str, Any]) -> str:
     """The whole page."""
-    found = dict(results)
+    part = dict(results)
     lines = [HEAD]
-    if "hare" in found:
-        lines += render_hare(found["hare"], found.get("choices"))
+    if "hare" in part:
+        lines += render_hare(part["hare"], part.get("choices"))
     for name, draw in (("notes", render_notes), ("pathgls", render_pathgls), ("facts", render_facts)):
-        if name in found:
-            lines += draw(found[name])
-    return "\n".join([*lines, *signatures(found)])
+        if name in part:
+            lines += draw(part[name])
+    return "\n".join([*lines, *signatures(part)])

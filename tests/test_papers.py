@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,6 +48,8 @@ def test_all_metrics_of_a_table_stand_on_the_same_rows() -> None:
         found = RESULTS[section]
         sizes = {row["n"] for row in found["rows"] if row["ours"]}
         assert sizes == {found["common"]}
+    for kind in ("visual", "logic"):
+        assert len({row["ours"][kind]["n"] for row in RESULTS["pathgls"]["rows"] if row["ours"]}) == 1
 
 
 def test_each_row_has_a_figure_of_ours_or_a_reason() -> None:
@@ -126,3 +129,9 @@ def test_a_table_beside_ours(tmp_path: Path) -> None:
 def test_missing_data_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert papers.main(["--data", str(tmp_path), "--results", str(tmp_path / "papers.json")]) == 2
     assert "hare/expert_scores.csv" in capsys.readouterr().err
+
+
+def test_reports_that_some_metric_does_not_score_are_left_out_for_all() -> None:
+    values = {"one": [np.array([1.0, np.nan])], "two": [np.array([0.5, 0.7])]}
+    kept = papers.same_texts(values)
+    assert kept["two"][0][0] == 0.5 and np.isnan(kept["two"][0][1])

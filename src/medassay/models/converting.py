@@ -60,8 +60,8 @@ def _converted(source: Path, target: Path) -> list[str]:
     except subprocess.TimeoutExpired as error:
         raise ModelError(f"{source}: not converted within {_LONGEST // 60} minutes") from error
     if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
-        raise ModelError(f"{source.name}: its pickled weights are refused, they hold more than weights ({said[-1]})")
+        message = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
+        raise ModelError(f"{source.name}: its pickled weights are refused, they hold more than weights ({message[-1]})")
     names: list[str] = json.loads(done.stdout)
     return names
 

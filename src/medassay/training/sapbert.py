@@ -162,5 +162,5 @@ def _retrieved(embed: Any, queries: Sequence[str], right: Sequence[int], pool: S
 
     preferred = np.concatenate(list(vectors(pool)))
     asked = np.concatenate(list(vectors(queries)))
-    best = [int(np.argmax(preferred @ one)) for one in asked]
+    best = [int(np.argmax(preferred @ query)) for query in asked]
     return float(np.mean([pool[b] == pool[r] for b, r in zip(best, right)]))
