@@ -31,7 +31,10 @@ WORDS = {
 }
 
 
-_BESIDE = ("comment", "seconds", "place", "decided", "words_candidate", "words_reference")
+_BESIDE = (
+    "comment", "seconds", "place", "decided", "words_candidate", "words_reference", "flag", "cannot_judge", "draft",
+    "from_draft",
+)  # fmt: skip
 """Columns that a table of ratings may have beside keys, answers and derived scores."""
 
 
