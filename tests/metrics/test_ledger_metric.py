@@ -8,6 +8,7 @@ import time
 import pytest
 
 from medassay.cases import Case, make_cases
+from medassay.errors import ModelError
 from medassay.metrics.registry import load_metric, load_metrics
 
 from ..language.checker_double import WordChecker
@@ -75,6 +76,21 @@ def test_two_thousand_statements_and_a_long_source_take_linear_time(checker: Wor
     assert score.value is not None
     assert score.evidence["cut"] == ["candidate: its first 2,000 statements were judged"]
     assert time.perf_counter() - started < 120
+
+
+def test_with_the_embedded_reader() -> None:
+    """No double: a copy reads as the same, one denial turned round is told and costs."""
+    try:
+        metrics = [load_metric(name) for name in ("facts", "fidelity", "risk")]
+    except ModelError as error:
+        pytest.skip(f"no reader in this checkout ({error})")
+    reference = "She denies chest pain. She takes metformin 500 mg daily for diabetes."
+    cases = make_cases([reference, reference.replace("denies", "has")], [reference] * 2)
+    (facts, fidelity, risk) = (metric.score(cases) for metric in metrics)
+    assert (facts[0].value or 0.0) > 0.9 and (fidelity[0].value or 0.0) > 0.9
+    assert (fidelity[1].value or 1.0) < 0.5 and (risk[1].value or 0.0) > (risk[0].value or 4.0) + 1.0
+    wrong = [item for item in facts[1].evidence["sentences"] if item["verdict"] == "contradicted"]
+    assert "chest pain" in wrong[0]["text"]
 
 
 def test_signature_and_journey_to_another_process(checker: WordChecker) -> None:
