@@ -19,7 +19,7 @@ _NEGATION = re.compile(r"\b(?:no|not|denies|without|negative|never)\b", re.I)
 
 
 class WordChecker:
-    """Supports a statement whose last word the text has, and contradicts it where the text has `not` before it."""
+    """Supports a statement whose last word the text has; contradicts it where one of both has `not` before the word."""
 
     name = "words"
 
@@ -38,7 +38,7 @@ class WordChecker:
         at = text.find(word)
         if at < 0:
             return Check((0.0, 1.0, 0.0), 0, 0, "finding", 0.5)
-        if f"not {word}" in text:
+        if (f"not {word}" in text) != (f"not {word}" in statement):
             return Check((0.0, 0.0, 1.0), at, at + len(word), "negation", 0.9)
         return Check((1.0, 0.0, 0.0), at, at + len(word), "other", 0.0)
 

@@ -20,6 +20,7 @@ from medassay.language.mentions import mentions
 from medassay.language.numbers import numbers
 from medassay.language.sentences import sentences
 from medassay.language.statements import Statement, split
+from medassay.language.symmetry import both_ways
 from medassay.models.base import CheckerModel
 from medassay.spans import INVENTION_KINDS, VERDICTS, Check
 
@@ -244,7 +245,7 @@ class LedgerMaker:
     def _make(self, cases: Sequence[Texts]) -> list[Ledger]:
         verdicts = self._judge(cases, [list(_questions(case)) for case in cases])
         verdicts = [_without_candidate(case, own) for case, own in zip(cases, verdicts)]
-        verdicts = self._with_sentences(cases, verdicts)
+        verdicts = [both_ways(own) for own in self._with_sentences(cases, verdicts)]
         from_source = self._judge(cases, [list(_source_questions(case, own)) for case, own in zip(cases, verdicts)])
         return [
             Ledger(tuple(_ordered([*own, *more])), _cut(case), case)
@@ -269,7 +270,7 @@ class LedgerMaker:
     def _judge(self, cases: Sequence[Texts], asked: Sequence[Sequence[_Question]]) -> list[list[Verdict]]:
         """All questions of all cases at once."""
         pairs = [
-            (getattr(case, against), _ended(statement.text))
+            (getattr(case, against), statement.text)
             for case, questions in zip(cases, asked)
             for _, statement, against in questions
         ]
@@ -290,11 +291,6 @@ _Question = tuple[str, Statement, str]
 def statements_of(text: str) -> tuple[Statement, ...]:
     """The statements of a text; a template (headings and placeholders alone) states nothing."""
     return () if is_template(text) else tuple(split(text))
-
-
-def _ended(text: str) -> str:
-    """A statement as a sentence: a checker takes words without a full stop for a quotation."""
-    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def joined(verdicts: Sequence[Verdict]) -> Verdict:

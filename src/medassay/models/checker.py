@@ -68,6 +68,7 @@ class EmbeddedChecker:
 
     def check(self, pairs: Sequence[Pair]) -> list[Check]:
         """The judgement of each statement, with the words of the text that decide."""
+        pairs = [(text, as_sentence(statement)) for text, statement in pairs]
         distinct = list(dict.fromkeys(pairs))
         first = [self._excerpt(*pair) for pair in distinct]
         checks = self._read([(part, statement) for part, (_, statement) in zip(first, distinct)])
@@ -137,6 +138,15 @@ class EmbeddedChecker:
         found = (part.position(start), part.position(end - 1) + 1) if end > start else (0, 0)
         severity = float(sigmoid(np.array(answer.severity)))
         return Check((float(chances[0]), float(chances[1]), float(chances[2])), *found, kind, severity)
+
+
+def as_sentence(statement: str) -> str:
+    """A statement with a full stop: the reader takes words without one for a quotation of the text.
+
+    >>> as_sentence("Chest pain"), as_sentence("Any fever? No.")
+    ('Chest pain.', 'Any fever? No.')
+    """
+    return statement if statement.rstrip().endswith((".", "?", "!")) else f"{statement.rstrip()}."
 
 
 def deciding_words(tokens: Tokens, place: Matrix) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """The reader of a model set: reads a text and a statement together, one pair per run of its graphs.
 
-The first graph holds the early layers with heads of their own, the second the other layers. Where the early heads are
-sure of their verdict, the second is not run; the fast reader never runs it.
+The first graph holds the early layers with heads of their own, the second the other layers; the fast reader runs the
+first alone.
 
 Pairs are not batched: weights and activations are 8-bit integers whose scale is taken over a run, and an answer must
 not depend on what else was asked. A run of one pair fills two cores. Equal pairs are read once.
@@ -68,7 +68,6 @@ class Reader:
         self.models = models
         self.fast = fast
         self.early, self.late = str(settings["early"]), str(settings["late"])
-        self.sure = float(settings["sure"])
         self.temperatures = (float(settings["early_temperature"]), float(settings["temperature"]))
         with np.load(models.file(str(settings["tables"])), allow_pickle=False) as stored:
             self.words, self.scales = stored["words"], stored["scales"]
@@ -94,7 +93,7 @@ class Reader:
         mask[0, len(text) + 3 : -1] = 1
         states, *heads = self.models.run(self.early, {"hidden": self._embed(row)[None], "statement": mask})
         answer = _answer(dict(zip(OUTPUTS, heads, strict=True)), len(text), early=True)
-        if self.fast or float(self.probabilities(answer).max()) >= self.sure:
+        if self.fast:
             return answer
         heads = self.models.run(self.late, {"hidden": states, "statement": mask})
         return _answer(dict(zip(OUTPUTS, heads, strict=True)), len(text), early=False)

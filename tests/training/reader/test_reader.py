@@ -124,7 +124,7 @@ def folder(network: Network, tmp_path_factory: pytest.TempPathFactory) -> Path:
     export_graphs(scaled, exported / READER["early"], exported / READER["late"])
     np.savez(exported / READER["tables"], **tables(network))
     (exported / "tokenizer.json").write_bytes((HOME / "tokenizer.json").read_bytes())
-    settings = {**READER, "sure": 2.0, "temperature": 1.0, "early_temperature": 1.0}
+    settings = {**READER, "temperature": 1.0, "early_temperature": 1.0}
     write_manifest(exported, "tiny-1", {"reader": settings, "checker": {}}, ORIGIN)
     return exported
 
