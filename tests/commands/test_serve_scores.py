@@ -200,3 +200,15 @@ def test_what_it_needs_is_said(medassay: Callable, monkeypatch: pytest.MonkeyPat
         ran = medassay("serve-scores", "--metrics", "rouge1", "--workers", "0", "--port", port)
     assert (ran.code, "choose another --port" in ran.err) == (2, True)
     assert os.environ.get("MEDASSAY_SERVE_KEY") is None
+
+
+def test_a_busy_port_prints_one_message(medassay: Callable) -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = busy.getsockname()[1]
+        ran = medassay("serve-scores", "--metrics", "rouge1", "--port", port)
+    assert ran.code == 2 and ran.out == ""
+    assert ran.err.splitlines() == [
+        f"medassay: cannot listen on 127.0.0.1, port {port} (Address already in use); choose another --port"
+    ]

@@ -41,3 +41,18 @@ def test_a_candidate_that_states_nothing_has_no_rate(checker: WordChecker) -> No
     template = "Gross: [describe specimen]\nDiagnosis: [insert diagnosis]"
     (score,) = Hallucination().score(make_cases([template], [REFERENCE]))
     assert score.unscored == "candidate is only a template: it states nothing"
+
+
+def test_the_words_that_are_not_borne_out_are_named(checker: WordChecker) -> None:
+    candidate = "She has fever. She has acute gout."
+    (score,) = Hallucination().score(make_cases([candidate], ["She has fevers."]))
+    quoted = score.evidence["sentences"][-1]
+    assert [candidate[start:end] for start, end in quoted["words"]] == ["acute", "gout"]
+    assert quoted["note"].endswith("not borne out: “acute gout”")
+
+
+def test_words_of_the_source_are_borne_out(checker: WordChecker) -> None:
+    case = Case("1", "She has fever. She has scurvy, mumps.", (REFERENCE,), source="Mumps was long ago.")
+    (score,) = Hallucination().score([case])
+    named = {case.candidate[a:b] for quoted in score.evidence["sentences"] for a, b in quoted.get("words", [])}
+    assert named == {"scurvy"}

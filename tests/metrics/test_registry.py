@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, EntryPoints
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from medassay import __version__
 from medassay.cases import Case, make_cases
 from medassay.errors import MedassayError, UnknownName
+from medassay.language.lexicon import read_table
 from medassay.metrics import registry
 from medassay.metrics.base import Metric
 from medassay.metrics.registry import (
@@ -139,3 +141,15 @@ def test_metric_objects_and_requests_may_be_mixed() -> None:
     ready = load_metric("rouge1(stem=yes)")
     assert load_metrics([ready, "rouge1,bleu"])[0] is ready
     assert [metric.name for metric in load_metrics([ready, "rouge1,bleu"])] == ["rouge1(stem=yes)", "rouge1", "bleu"]
+
+
+@pytest.mark.parametrize("name", ["RaTEScore", "ratescore", "rate-score", "RATE_SCORE"])
+def test_metrics_of_other_tools_are_known_as_such(name: str) -> None:
+    with pytest.raises(UnknownName, match=r"^RaTEScore is not part of medassay; see https://.*here is 'facts'$"):
+        load_metric(name)
+
+
+def test_other_tools_name_no_metric_of_ours_and_point_to_one_that_is() -> None:
+    for row in read_table(files("medassay.metrics") / "other_tools.tsv"):
+        assert row["nearest"] in BUILT_IN and row["see"]
+        assert not {spelling.lower() for spelling in row["names"].split("|")} & {name.lower() for name in BUILT_IN}

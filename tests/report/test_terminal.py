@@ -6,7 +6,6 @@ import io
 import math
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,12 +13,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from medassay.cases import Case
-from medassay.engine.score_table import Labels, ScoreTable
-from medassay.metrics.base import Floats, Metric
+from medassay.metrics.base import Metric
 from medassay.report.terminal import (
-    comparison_text,
     number,
-    print_comparison,
     print_metric_card,
     print_metric_list,
     print_summary,
@@ -27,7 +23,6 @@ from medassay.report.terminal import (
     summary_text,
 )
 from medassay.scores import Score
-from medassay.study.significance import Comparison, compare
 from medassay.study.summary import Aggregate
 
 HOSTILE = "[red]x[/red]\x1b[2J\x07\u202e\nnext\ud800"
@@ -39,19 +34,6 @@ def aggregate(metric: str = "rouge1", group: str | None = None, **changes: objec
         "higher_is_better": True,
     } | changes  # fmt: skip
     return Aggregate(metric=metric, group=group, **values)  # type: ignore[arg-type]
-
-
-def comparison_of(names: Sequence[str], items: int = 40) -> Comparison:
-    generator = np.random.default_rng(0)
-    count = len(names)
-    scores = np.concatenate([generator.random(items) * 0.1 + k for k in range(count)])
-    ids = np.tile(np.arange(items), count)
-    columns: dict[str, Floats | Labels] = {
-        "id": Labels(ids, tuple(map(str, range(items)))),
-        "system": Labels(np.repeat(np.arange(count), items), tuple(names)),
-        "m": scores,
-    }
-    return compare(ScoreTable("t", ids, columns, ("m",), {"m": True}), resamples=200)
 
 
 def drawn(width: int, show: object, *arguments: object) -> str:
@@ -103,7 +85,7 @@ def test_narrow_terminals_lose_columns_not_numbers(width: int) -> None:
 @pytest.mark.parametrize("names", [("base", "new"), ("base", "new", "newer", HOSTILE)])
 def test_hostile_names_neither_steer_the_terminal_nor_are_read_as_markup(width: int, names: tuple[str, ...]) -> None:
     rows = [aggregate(HOSTILE, name) for name in (*names, HOSTILE)]
-    text = drawn(width, print_summary, rows) + drawn(width, print_comparison, comparison_of(names))
+    text = drawn(width, print_summary, rows)
     assert not set(text) & {"\x1b", "\x07", "\u202e", "\ud800"}
     text.encode("utf-8")
     if width == 160:
@@ -115,29 +97,6 @@ def test_shown_is_always_printable(text: str) -> None:
     safe = shown(text)
     assert safe.isprintable() and len(safe.encode("utf-8")) >= 0
     assert safe == text or "\\" in safe or safe.endswith("…")
-
-
-def test_two_systems_get_a_row_a_metric() -> None:
-    text = comparison_text(comparison_of(("base", "new")))
-    assert text.splitlines()[2].split()[-1] == "new"
-    assert "base − new" in text and "<0.0001" not in text.splitlines()[2]
-    assert "paired by column 'id': 40 items" in text
-
-
-def test_several_systems_get_a_matrix_best_first() -> None:
-    lines = comparison_text(comparison_of(("base", "new", "newer"))).splitlines()
-    assert [line.split()[1] for line in lines[2:5]] == ["newer", "new", "base"]
-    assert [line.split()[3:] for line in lines[2:5]] == [["▲", "▲"], ["▼", "▲"], ["▼", "▼"]]
-
-
-def test_a_pair_without_items_is_drawn_with_dashes() -> None:
-    columns: dict[str, Floats | Labels] = {
-        "id": Labels(np.array([0, 0, 1]), ("1", "2")),
-        "system": Labels(np.array([0, 1, 1]), ("a", "b")),
-        "m": np.array([np.nan, 0.5, 0.25]),
-    }
-    text = comparison_text(compare(ScoreTable("t", np.arange(3), columns, ("m",), {"m": True})))
-    assert "a − b" in text and "not tested" in text and "nan" not in text.lower().replace("nance", "")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,10 +13,14 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medassay import score
+from medassay.cases import Case
 from medassay.engine.score_table import ScoreTable, make_table
 from medassay.errors import MedassayError
 from medassay.metrics.base import Floats, Metric
-from medassay.study.significance import Comparison, Pair, cliffs_delta, compare, holm, randomisation_p
+from medassay.metrics.registry import load_metric
+from medassay.study.paired_tests import cliffs_delta, holm, randomisation_p
+from medassay.study.significance import Comparison, Pair, compare
 
 
 def table(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str] = ("m",), **better: bool) -> ScoreTable:
@@ -139,19 +144,71 @@ def test_holm_by_hand() -> None:
     assert holm([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
 
 
-def test_correction_runs_over_pairs_and_metrics() -> None:
+def two_metrics(names: str = "abc") -> ScoreTable:
     generator = np.random.default_rng(0)
     rows = [
         {"id": str(i), "system": s, "m": float(generator.random() + k), "k": float(generator.random())}
-        for k, s in enumerate("abc")
+        for k, s in enumerate(names)
         for i in range(30)
     ]
-    comparison = compare(table(rows, ("m", "k")))
-    assert len(comparison.pairs) == 6
-    assert [pair.p_holm for pair in comparison.pairs] == pytest.approx(
-        holm([pair.p or 0.0 for pair in comparison.pairs])
-    )
+    return table(rows, ("m", "k"))
+
+
+def p_values(comparison: Comparison, metric: str) -> list[float]:
+    return [pair.p or 0.0 for pair in comparison.pairs if pair.metric == metric]
+
+
+def p_corrected(comparison: Comparison, metric: str) -> list[float]:
+    return [pair.p_holm or 0.0 for pair in comparison.pairs if pair.metric == metric]
+
+
+def test_correction_runs_over_the_pairs_of_a_metric() -> None:
+    comparison = compare(two_metrics())
+    assert len(comparison.pairs) == 6 and comparison.families == (("m",), ("k",))
+    for metric in ("m", "k"):
+        assert p_corrected(comparison, metric) == pytest.approx(holm(p_values(comparison, metric)))
     assert [pair.better for pair in comparison.pairs if pair.metric == "m"] == ["b", "c", "c"]
+    assert any("within each metric, over its 3 pairs" in note for note in comparison.notes)
+
+
+def test_another_metric_removes_no_finding() -> None:
+    scores = two_metrics()
+    alone, both = compare(scores, metrics=["m"]), compare(scores)
+    assert alone.pairs == tuple(pair for pair in both.pairs if pair.metric == "m")
+
+
+def test_families_can_be_asked_for() -> None:
+    for families in ("all", [["k", "m"]]):
+        comparison = compare(two_metrics(), families=families)  # type: ignore[arg-type]
+        every = [pair.p or 0.0 for pair in comparison.pairs]
+        assert [pair.p_holm for pair in comparison.pairs] == pytest.approx(holm(every))
+    with pytest.raises(MedassayError, match="'x' is not among the metrics"):
+        compare(two_metrics(), families=[["x", "m"]])
+    with pytest.raises(MedassayError, match="'m' is in two families"):
+        compare(two_metrics(), families=[["m", "k"], ["m"]])
+
+
+def test_the_primary_metric_ranks_and_comes_first() -> None:
+    comparison = compare(two_metrics(), primary="k")
+    assert comparison.metrics == ("k", "m") and comparison.ranking_metric == "k"
+    values = comparison.values["k"]
+    assert [values[s].value for s in comparison.ranked()] == sorted((v.value for v in values.values()), reverse=True)
+    assert any("primary metric is k" in note for note in comparison.notes)
+    with pytest.raises(MedassayError, match="'q' is not among the metrics"):
+        compare(two_metrics(), primary="q")
+
+
+def test_several_columns_tell_systems_apart() -> None:
+    rows = [
+        {"id": str(i), "system": s, "prompt": p, "m": i + len(s + p)}
+        for s in ("x", "yy")
+        for p in ("short", "longer", "")
+        for i in range(3)
+    ]
+    comparison = compare(table(rows), ("system", "prompt"))
+    assert comparison.systems == ("x / short", "x / longer", "yy / short", "yy / longer")
+    assert any("6 rows without 'system, prompt'" in note for note in comparison.notes)
+    assert comparison.ranked()[0] == "yy / longer"
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.lists(st.integers(0, 5), min_size=1, max_size=12))
@@ -197,7 +254,10 @@ def test_pairs_by_reference_where_ids_differ() -> None:
         row["id"] = row["system"] + row["id"]
     comparison = compare(table(rows))
     assert comparison.item == "reference_key" and only(comparison).n == 3
-    assert "reference_key" in comparison.notes[0]
+    assert (
+        comparison.headline
+        == "3 items have a row from both systems, paired by equal references (column 'reference_key')."
+    )
 
 
 def test_nothing_to_pair_by_is_said() -> None:
@@ -210,7 +270,9 @@ def test_several_rows_for_one_item_count_as_their_mean() -> None:
     rows = [*systems(a=[0.2, 0.5], b=[0.1, 0.1]), {"id": "0", "system": "a", "m": 0.4}]
     comparison = compare(table(rows))
     assert only(comparison).mean_first == pytest.approx((0.3 + 0.5) / 2)
-    assert any("several rows" in note for note in comparison.notes)
+    assert comparison.headline.startswith(
+        "2 items have a row from both systems, paired by column 'id'. 5 rows become 4: on 1 items a system has up to 2"
+    )
 
 
 def test_same_id_but_other_reference_is_pointed_out() -> None:
@@ -254,9 +316,13 @@ def test_too_few_flips_for_the_number_of_tests_is_said() -> None:
         compare(table(systems(a=[0.1], b=[0.2])), resamples=0)
 
 
-def test_means_are_over_all_scored_items() -> None:
+def test_values_are_over_all_scored_rows_as_in_a_summary() -> None:
     comparison = compare(table(systems(a=[0.2, 0.4], b=[None, None])))
-    assert comparison.means["m"]["a"] == pytest.approx(0.3) and math.isnan(comparison.means["m"]["b"])
+    assert comparison.values["m"]["a"].value == pytest.approx(0.3) and math.isnan(comparison.values["m"]["b"].value)
+    rows = [*systems(a=[0.2, 0.5], b=[0.1, 0.1]), {"id": "0", "system": "a", "m": 0.8}, {"system": "a", "m": 0.9}]
+    comparison = compare(table(rows))
+    assert comparison.values["m"]["a"].value == pytest.approx((0.2 + 0.5 + 0.8 + 0.9) / 4)
+    assert only(comparison).mean_first == pytest.approx((0.5 + 0.5) / 2)  # items 0 and 1, the rows of 0 as their mean
 
 
 def test_corpus_level_metrics_are_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,3 +334,91 @@ def test_corpus_level_metrics_are_pointed_out(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("medassay.engine.score_table.metric_class", lambda name: Corpus)
     notes = compare(table(systems(a=[0.1, 0.2], b=[0.3, 0.4]))).notes
     assert any("not the corpus-level value: m" in note for note in notes)
+
+
+def bleu_rows(count: int, seed: int = 3) -> tuple[list[Case], list[dict[str, Any]]]:
+    """Cases of two systems with word overlap of different size, and their records as a scores file has them."""
+    generator = np.random.default_rng(seed)
+    words = np.array(
+        [
+            "the",
+            "a",
+            "of",
+            "tumour",
+            "node",
+            "margin",
+            "clear",
+            "grade",
+            "no",
+            "two",
+            "seen",
+            "in",
+            "breast",
+            "left",
+            "skin",
+            "with",
+            "and",
+            "size",
+        ]
+    )
+    cases = []
+    for i in range(count):
+        reference = generator.choice(words, 24)
+        for name, share in (("a", 0.30), ("b", 0.36)):
+            changed = np.where(generator.random(24) < share, generator.choice(words, 24), reference)
+            cases.append(Case(str(i), " ".join(changed), (" ".join(reference),), system=name))
+    result = score(cases, metrics=["bleu", "chrf"])
+    return cases, [dict(row) for row in result.rows()]
+
+
+def test_corpus_level_tests_agree_with_sacrebleu() -> None:
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.significance import PairedTest
+
+    cases, rows = bleu_rows(60)
+    texts = {name: [case.candidate for case in cases if case.system == name] for name in "ab"}
+    references = [[case.references[0] for case in cases if case.system == "a"]]
+    comparison = compare(table(rows, ("bleu", "chrf")), resamples=4000)
+    assert comparison.corpus == ("bleu", "chrf")
+    pair = comparison.pairs[0]
+    ours = BLEU(effective_order=True)
+    expected = {name: ours.corpus_score(texts[name], references).score for name in "ab"}
+    assert (pair.mean_first, pair.mean_second) == pytest.approx((expected["a"], expected["b"]))
+    _, scores = PairedTest(list(texts.items()), {"BLEU": ours}, references, test_type="ar", n_samples=4000, n_jobs=1)()
+    assert pair.p == pytest.approx(scores["BLEU"][1].p_value, abs=0.03)
+    assert pair.low is not None and pair.high is not None and pair.difference is not None
+    assert pair.low < pair.difference < pair.high
+
+
+def test_corpus_level_randomisation_by_hand() -> None:
+    _, rows = bleu_rows(5)
+    comparison = compare(table(rows, ("chrf",)), metrics=["chrf"])
+    metric = load_metric("chrf")
+    sums = {
+        name: np.array([[float(x) for x in row["chrf.statistics"].split()] for row in rows if row["system"] == name])
+        for name in "ab"
+    }
+    apart = []
+    for swap in itertools.product((False, True), repeat=5):
+        mask = np.array(swap)[:, None]
+        first, second = (np.where(mask, sums[x], sums[y]).sum(axis=0) for x, y in (("b", "a"), ("a", "b")))
+        apart.append(abs(float(metric.combine(first, np.array(5.0)) - metric.combine(second, np.array(5.0)))))
+    pair = only(comparison)
+    assert pair.exact and pair.p == pytest.approx(np.mean([x >= apart[0] - 1e-9 for x in apart]))
+
+
+def test_values_are_those_of_the_summary() -> None:
+    cases, rows = bleu_rows(12)
+    result = score(cases, metrics=["bleu", "chrf", "rouge1"])
+    rows = [dict(row) for row in result.rows()]
+    values = compare(table(rows, ("bleu", "chrf", "rouge1")), resamples=50).values
+    for aggregate in result.summary(by="system"):
+        assert values[aggregate.metric][aggregate.group or ""].value == pytest.approx(aggregate.value, rel=1e-12)
+
+
+def test_a_table_without_statistics_compares_means_and_says_so() -> None:
+    _, rows = bleu_rows(6)
+    for row in rows:
+        del row["bleu.statistics"]
+    comparison = compare(table(rows, ("bleu",)), metrics=["bleu"], resamples=50)
+    assert comparison.corpus == () and any("not the corpus-level value: bleu" in note for note in comparison.notes)

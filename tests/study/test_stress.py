@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from medassay.cases import Case
+from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
 from medassay.scores import Score
 from medassay.study import RUNGS, Card, Material, Original, Stress, Variant, sensitivity_cards
@@ -141,3 +142,20 @@ def test_groups_have_their_own_ladder() -> None:
         "a": 0.25,
         "b": 0.25,
     }
+
+
+def test_a_trace_of_a_drop_is_not_credited() -> None:
+    trace = {**VERDICT, "negated": 1.0 - 0.009, "other site": 1.0 - 0.011}
+    (card,) = stress(material(), Told(trace), 0).cards
+    assert card.ladder["copy > error"].value == 0.5
+    assert {d.kind: d.lower for d in card.drops if d.form == "error"}["negation"] == 0.0
+    values = [np.array([trace[v.text] for v in one.variants]) for one in material().originals]
+    test = sensitivity_cards(material(), [Told(trace)], {"told": values}, resamples=0, margin=0.0)
+    assert test.cards[0].ladder["copy > error"].value == 1.0
+    test = sensitivity_cards(material(), [Told(trace)], {"told": values}, resamples=0, margin=0.25)
+    assert any("by more than 25 % of the metric's range" in note for note in test.notes)
+
+
+def test_a_margin_is_a_share() -> None:
+    with pytest.raises(MedassayError, match="margin must be from 0 to 1"):
+        sensitivity_cards(material(), [], {}, margin=2.0)

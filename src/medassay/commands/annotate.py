@@ -108,6 +108,7 @@ def serve_command(
             f"--host {host} listens on every address: say how people reach it with --public-url, "
             "e.g. https://study.example.org (a request for any other name is refused)"
         )
+    console.check_port(host, port)
     if host not in console.LOOPBACK and not (public_url or "").startswith("https://"):
         console.say(
             "warning: texts and links travel unencrypted. Put a TLS proxy in front, let medassay listen on "
@@ -116,7 +117,6 @@ def serve_command(
     from medassay.human.web.app import bracketed, create_app, serve
 
     app = create_app(opened, secret=secret, hosts=[host], public_url=public_url)
-    console.check_port(host, port)
     url = (public_url or f"http://{bracketed(host)}:{port}").rstrip("/")
     written = manage.write_links(app.state.context.store, url, secret)
     print(f"Serving {url}. Everybody's link: {written} (readable by you only).", flush=True)

@@ -34,6 +34,7 @@ def serve_scores(
     key = os.environ.get(KEY) or None
     if host not in console.LOOPBACK and key is None:
         raise InputError(f"--host {host} can be reached by others: set {KEY} to a key that clients must show")
+    console.check_port(host, port)
     from medassay.cores import cores, one_thread_for_blas
 
     one_thread_for_blas()
@@ -54,7 +55,6 @@ def serve_scores(
     scorer.warm()
     if host not in console.LOOPBACK:
         console.say("warning: texts and the key travel unencrypted; put a TLS proxy in front")
-    console.check_port(host, port)
     shown = f"[{host}]" if ":" in host else host
     print(f"Serving {', '.join(metric.name for metric in scorer.metrics)} on http://{shown}:{port}", flush=True)
     print(f"What can be asked: http://{shown}:{port}/docs. Stop with Ctrl+C.", flush=True)

@@ -31,6 +31,9 @@ def stress(
     models: console.Models = "embedded",
     map_: console.Map = "",
     format: console.Format = None,
+    margin: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of a metric's range up to which two scores count as equal.")
+    ] = 0.01,
     resamples: console.Resamples = 1000,
     seed: console.Seed = 1,
 ) -> None:
@@ -49,7 +52,7 @@ def stress(
     loaded = load_metrics(metrics or ",".join(DEFAULT), models=models)
     material = make_material(sample(originals, limit, seed), seed, rules=rules)
     scores, failures = score_material(material, loaded)
-    test = sensitivity_cards(material, loaded, values_of(scores), resamples=resamples, seed=seed)
+    test = sensitivity_cards(material, loaded, values_of(scores), margin=margin, resamples=resamples, seed=seed)
     print_stress(Console(), test)
     if out is not None:
         write_rows(text_rows(material, scores), out)

@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from medassay.columns import CARRIED
-from medassay.engine.scores_file import REASONS, meta_path
+from medassay.engine.scores_file import REASONS, STATISTICS, corpus_level, meta_path
 from medassay.errors import InputError, MedassayError, UnknownName, nearest
 from medassay.files import guard
 from medassay.metrics.base import Metric
-from medassay.metrics.registry import metric_class, names
+from medassay.metrics.registry import load_metric, metric_class, names
 from medassay.metrics.trust import LABELS
 from medassay.records import read_records
 
@@ -52,6 +52,7 @@ class ScoreTable:
     name: the file, for messages; rows: each record's number in it.
     metrics: the columns that are scores, in file order. guessed: whether that is known from their numbers alone.
     higher_is_better, signatures: by metric, where the file says.
+    statistics: by corpus-level metric [rows, k], what its aggregate is made of; NaN where a row is unscored.
     """
 
     name: str
@@ -61,6 +62,7 @@ class ScoreTable:
     higher_is_better: Mapping[str, bool] = field(default_factory=dict)
     signatures: Mapping[str, str] = field(default_factory=dict)
     guessed: bool = False
+    statistics: Mapping[str, Floats] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -127,7 +129,16 @@ class ScoreTable:
     def corpus_level(self, metric: str) -> bool:
         """Whether the metric's aggregate is not the mean of its per-case scores, as with corpus BLEU."""
         registered = _registered(metric)
-        return registered is not None and registered.combine is not Metric.combine
+        return registered is not None and corpus_level(registered)
+
+    def corpus_metric(self, metric: str) -> Metric | None:
+        """The metric that combines this column's statistics; None where it is a mean, or there are no statistics."""
+        if metric not in self.statistics or not self.corpus_level(metric):
+            return None
+        try:
+            return load_metric(metric)
+        except MedassayError:  # made with settings that this version does not know
+            return None
 
 
 def _registered(name: str) -> type[Metric] | None:
@@ -189,15 +200,40 @@ def make_table(
         raise InputError(f"{name}: no rows; it needs a header and at least one row of scores")
     columns = {column: builder.finish() for column, builder in builders.items()}
     known = _declared(columns, declared)
+    numbers = np.array(rows, dtype=np.int64)
+    statistics = {
+        metric: _statistics(name, numbers, metric + STATISTICS, columns.pop(metric + STATISTICS))
+        for metric in known
+        if metric + STATISTICS in columns
+    }
     return ScoreTable(
         name=name,
-        rows=np.array(rows, dtype=np.int64),
+        rows=numbers,
         columns=columns,
         metrics=known or _numeric_columns(columns),
         guessed=not known,
         higher_is_better=higher_is_better or {},
         signatures=signatures or {},
+        statistics=statistics,
     )
+
+
+def _statistics(name: str, rows: Ints, column: str, cells: Floats | Labels) -> Floats:
+    """A column of statistics as [rows, k], every cell with as many numbers; NaN where the cell is empty."""
+    assert isinstance(cells, Labels)
+    width = len(cells.names[0].split()) if cells.names else 0
+    values = np.full((len(cells.names) + 1, width), np.nan)
+    for code, text in enumerate(cells.names):
+        try:
+            values[code] = [_number(word) for word in text.split()]
+        except ValueError:
+            row = int(rows[np.flatnonzero(cells.codes == code)[0]])
+            raise InputError(
+                f"{name}, row {row}, column '{column}': expected {width} numbers separated by spaces, found "
+                f"'{text[:40]}'; score the cases again, or remove the column"
+            ) from None
+    out: Floats = values[cells.codes]
+    return out
 
 
 class _ColumnBuilder:
@@ -272,7 +308,7 @@ def _unguarded(cell: Any) -> Any:
 
 def _is_score(column: str, record: Mapping[str, Any], declared: Set[str]) -> bool:
     """Whether a column is a metric's value or part, by the meta file or by the columns beside it."""
-    if column.endswith(REASONS) or column in LABELS or column.startswith(CARRIED):
+    if column.endswith((*REASONS, STATISTICS)) or column in LABELS or column.startswith(CARRIED):
         return False
     if column in declared or column + UNSCORED in record:
         return True

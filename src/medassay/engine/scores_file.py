@@ -1,8 +1,10 @@
 """The scores file: one row per case, in input order, written as the run goes.
 
 Columns: `id`, `system` where given, the carried columns, `reference_key` (same references, same key),
-then for each metric `<metric>`, `<metric>.<part>`, `<metric>.unscored`, `<metric>.failed` and its labels. Signatures
-and problems go to `<out>.meta.json`. The file appears under its name only when it is whole.
+then for each metric `<metric>`, `<metric>.<part>`, `<metric>.unscored`, `<metric>.failed` and its labels. A metric
+whose aggregate is not the mean of its values (BLEU, chrF) has `<metric>.statistics` too: the counts that the aggregate
+is made of, separated by spaces. Signatures and problems go to `<out>.meta.json`. The file appears under its name only
+when it is whole.
 """
 
 from __future__ import annotations
@@ -27,19 +29,31 @@ from medassay.scores import Score
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
 REASONS = (".unscored", ".failed")
 """Endings of the columns that say why there is no number."""
+STATISTICS = ".statistics"
+"""Ending of the column that holds what a corpus-level value is made of."""
 _PARQUET_ROWS = 20_000
 _MOST_COLUMNS = 2_000
+
+
+def corpus_level(metric: type[Metric]) -> bool:
+    """Whether a metric's aggregate is not the mean of its values, as with corpus BLEU."""
+    return metric.combine is not Metric.combine
 
 
 class Flat:
     """One case as one flat record, for given metrics."""
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
-        self.columns = [(metric.name, metric.parts, metric.labels) for metric in metrics]
+        self.columns = [(m.name, m.parts, m.labels, corpus_level(type(m))) for m in metrics]
         self.names = [
             name
-            for m in metrics
-            for name in (m.name, *(f"{m.name}.{part}" for part in (*m.parts, "unscored", "failed")), *m.labels)
+            for metric, parts, labels, corpus in self.columns
+            for name in (
+                metric,
+                *(f"{metric}.{part}" for part in (*parts, "unscored", "failed")),
+                *([metric + STATISTICS] if corpus else []),
+                *labels,
+            )
         ]
         self.taken = {"id", "system", "reference_key", *self.names}
 
@@ -53,13 +67,15 @@ class Flat:
         row += case.extra.values()
         if case.references:
             row.append(case.reference_key.hex()[:12])
-        for name, parts, labels in self.columns:
+        for name, parts, labels, corpus in self.columns:
             score = scores[name]
             row.append(score.value)
             if parts:
                 given = score.parts
                 row += [given.get(part) for part in parts]
             row += (score.unscored, score.failed)
+            if corpus:
+                row.append(" ".join(f"{number:.17g}" for number in score.statistics) or None)
             row += [score.labels.get(label) for label in labels]
         return row
 

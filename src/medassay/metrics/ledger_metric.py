@@ -6,6 +6,7 @@ statement as its likeliest verdict, and *expected*, the sum of its probabilities
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,12 +29,20 @@ from medassay.language.ledger import (
     joined,
     unjudgeable,
 )
+from medassay.language.lexicon import statement_words
 from medassay.metrics.base import Metric
+from medassay.metrics.porter import stem
 from medassay.metrics.scoring import over_references
 from medassay.models import load
 from medassay.scores import Score
 
 SUPPORTED = "supported"
+
+_WORD = re.compile(r"[^\W_]+(?:[-.'’/][^\W_]+)*")
+_LONGEST_WORD = 60
+"""Characters of a word that are looked at: a longer one is no word."""
+_LISTED = 6
+"""Phrases that a note quotes; the evidence has the place of every word."""
 
 
 @lru_cache(maxsize=8)
@@ -224,11 +233,13 @@ def quote(verdict: Verdict, texts: Texts) -> dict[str, Any]:
     check = verdict.check
     words = " ".join(getattr(texts, verdict.against)[check.start : check.end].split())
     severity = "critical" if is_critical(verdict) else "minor"
+    unborne = unborne_words(verdict, texts) if verdict.of == CANDIDATE and check.verdict != SUPPORTED else []
     if check.verdict == "contradicted":
         note = f"contradicted by the {verdict.against} ({check.kind}, {severity})"
         note += f": “{words}”" if words else ""
     elif verdict.of == CANDIDATE:
         note = f"not stated in the {verdict.against} ({check.kind}, {severity})"
+        note += f": not borne out: {_listed(texts.candidate, unborne)}" if unborne else ""
     else:
         note = f"missing from the candidate ({check.kind}, {severity})"
     return {
@@ -244,4 +255,42 @@ def quote(verdict: Verdict, texts: Texts) -> dict[str, Any]:
         "by": [check.start, check.end],
         "kind": check.kind,
         "severity": severity,
+        **({"words": [list(span) for span in unborne]} if unborne else {}),
     }
+
+
+def unborne_words(verdict: Verdict, texts: Texts) -> list[tuple[int, int]]:
+    """The words of a candidate's statement that neither reference nor source has in any form: their characters.
+
+    Words that state nothing alone (`the`, `is`) are passed over. Empty where every word is there and it is their order,
+    or a negation, that is not borne out.
+    """
+    start, end = verdict.statement.start, verdict.statement.end
+    known = _stems(texts.reference or "") | _stems(texts.source or "")
+    empty = statement_words("function")
+    return [
+        (start + word.start(), start + word.end())
+        for word in _WORD.finditer(texts.candidate[start:end])
+        if word[0].lower() not in empty and _stem(word[0]) not in known
+    ]
+
+
+@lru_cache(maxsize=256)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(_stem(word[0]) for word in _WORD.finditer(text))
+
+
+def _stem(word: str) -> str:
+    return stem(word.lower()[:_LONGEST_WORD])
+
+
+def _listed(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The words in quotation marks, neighbours as one phrase; the first few of many."""
+    phrases: list[tuple[int, int]] = []
+    for start, end in spans:
+        if phrases and text[phrases[-1][1] : start].isspace():
+            phrases[-1] = phrases[-1][0], end
+        else:
+            phrases.append((start, end))
+    more = f" and {len(phrases) - _LISTED} more" if len(phrases) > _LISTED else ""
+    return ", ".join(f"“{' '.join(text[a:b].split())}”" for a, b in phrases[:_LISTED]) + more

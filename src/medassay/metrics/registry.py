@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.resources import files
 from typing import Any
 
 from medassay import __version__
 from medassay.cases import Case
 from medassay.errors import MedassayError, UnknownName, nearest
+from medassay.language.lexicon import read_table
 from medassay.metrics.base import Metric, Part
 from medassay.metrics.settings import parameters, read_setting
 from medassay.models import for_metric
@@ -106,6 +109,8 @@ def metric_class(name: str) -> type[Metric]:
     known = names()
     if name not in known:
         everything = [*known, *FAMILIES]
+        if other := _of_another_tool(name):
+            raise UnknownName(other)
         raise UnknownName(
             f"no metric '{name}'{nearest(name, everything) or '.'} Known: {', '.join(sorted(everything))}"
         )
@@ -115,6 +120,29 @@ def metric_class(name: str) -> type[Metric]:
     except (ImportError, AttributeError) as error:
         raise MedassayError(f"metric '{name}' cannot be loaded from {known[name]}: {error}") from error
     return cls
+
+
+@cache
+def _other_tools() -> dict[str, tuple[str, str, str]]:
+    """Metrics of other tools by plain spelling: their name, where they live, the nearest metric here."""
+    rows = read_table(files("medassay.metrics") / "other_tools.tsv")
+    return {
+        _plain(spelling): (row["names"].split("|")[0], row["see"], row["nearest"])
+        for row in rows
+        for spelling in row["names"].split("|")
+    }
+
+
+def _plain(name: str) -> str:
+    return "".join(character for character in name.lower() if character.isalnum())
+
+
+def _of_another_tool(name: str) -> str:
+    """What to tell a person who asks for a metric that is part of another tool; empty where it is of none."""
+    if _plain(name) not in _other_tools():
+        return ""
+    theirs, see, ours = _other_tools()[_plain(name)]
+    return f"{theirs} is not part of medassay; see {see}. The nearest metric here is '{ours}'"
 
 
 def load_metrics(requests: str | Metric | Iterable[str | Metric], **common: Any) -> list[Metric]:
@@ -201,6 +229,8 @@ def _load(request: str, settings: Mapping[str, Any]) -> Metric:
         whole, part = as_part(name)
         if whole is not None:
             return Part(_load(whole, settings), part, name)
+    if name not in names() and (other := _of_another_tool(name + tail)):
+        raise UnknownName(other)
     metric = _construct(metric_class(name), name, inside, settings)
     if name not in BUILT_IN:
         _sign(metric, name)

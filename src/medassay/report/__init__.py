@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from medassay.report.check_page import CheckPage as CheckPage
     from medassay.report.check_summary import CheckSummary as CheckSummary
     from medassay.report.check_terminal import print_check as print_check
+    from medassay.report.comparison_files import COMPARISON_FORMATS as COMPARISON_FORMATS
+    from medassay.report.comparison_files import write_comparison as write_comparison
+    from medassay.report.comparison_terminal import comparison_text as comparison_text
+    from medassay.report.comparison_terminal import print_comparison as print_comparison
     from medassay.report.extract_page import ExtractPage as ExtractPage
     from medassay.report.page import PageFile as PageFile
     from medassay.report.page import PageWriter as PageWriter
@@ -32,8 +36,6 @@ if TYPE_CHECKING:
     from medassay.report.study_terminal import print_preferences as print_preferences
     from medassay.report.study_terminal import print_stress as print_stress
     from medassay.report.study_terminal import print_validation as print_validation
-    from medassay.report.terminal import comparison_text as comparison_text
-    from medassay.report.terminal import print_comparison as print_comparison
     from medassay.report.terminal import print_metric_card as print_metric_card
     from medassay.report.terminal import print_metric_list as print_metric_list
     from medassay.report.terminal import print_summary as print_summary
@@ -48,6 +50,8 @@ _PUBLIC = {
     "check_page": "CheckPage",
     "check_summary": "CheckSummary",
     "check_terminal": "print_check",
+    "comparison_files": "COMPARISON_FORMATS write_comparison",
+    "comparison_terminal": "comparison_text print_comparison",
     "extract_page": "ExtractPage",
     "page": "PageFile PageWriter page_settings summary_html",
     "sections": "Run Section",
@@ -55,7 +59,7 @@ _PUBLIC = {
     "study_page": "write_study",
     "study_tables": "markdown_table print_study study_section",
     "study_terminal": "print_cross_data print_preferences print_stress print_validation",
-    "terminal": "comparison_text print_comparison print_metric_card print_metric_list print_summary summary_text",
+    "terminal": "print_metric_card print_metric_list print_summary summary_text",
     "trust_terminal": "print_routes",
     "validation_page": "study_sections validation_sections",
 }

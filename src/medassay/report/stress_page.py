@@ -13,7 +13,7 @@ from medassay.study import FORMS, RUNGS, Card, Drop, Estimate, Stress, kinds
 def stress_sections(test: Stress) -> list[Section]:
     """The sections, in reading order."""
     provenance = made_section(test.notes, {card.metric: card.signature for card in test.cards})
-    return [_ladder(test.cards), _drops(test.cards), _kinds(test.cards), _examples(test), provenance]
+    return [_ladder(test.cards, test.margin), _drops(test.cards), _kinds(test.cards), _examples(test), provenance]
 
 
 def _rate(rate: Estimate, *, best: float = 1.0) -> str:
@@ -26,7 +26,7 @@ def _named(card: Card) -> str:
     return f'<th scope="row">{escape(card.metric)} <small>{direction(card.higher_is_better)}</small></th>'
 
 
-def _ladder(cards: Sequence[Card]) -> Section:
+def _ladder(cards: Sequence[Card], margin: float) -> Section:
     columns = {"Metric": ""} | {escape(rung): "" for rung in RUNGS} | {"harmless &gt; error": ""}
     columns |= {"negation blind spot": ""}
     rows = ""
@@ -40,7 +40,8 @@ def _ladder(cards: Sequence[Card]) -> Section:
             )
     note = (
         '<p class="note">Share of pairs of texts of one reference that stand in the right order, with 95 % intervals '
-        "over references; 1 is best, one half is chance. The blind spot is the share of negated texts that score no "
+        "over references; 1 is best, one half is chance. One stands above the other where it scores higher by more "
+        f"than {100 * margin:g} % of the metric’s range. The blind spot is the share of negated texts that score no "
         "lower than a harmless change: 0 is best. All rungs count: each alone can be won by a shortcut.</p>"
     )
     return Section("ladder", "The ladder", table("heat", columns, f"<tbody>{rows}</tbody>") + note, style=HEAT)
@@ -61,7 +62,8 @@ def _drops(cards: Sequence[Card]) -> Section:
         bodies += f'<tr><th scope="row">{escape(line.kind)}</th><td>{line.made:,}</td><td>{missed}</td>{cells}</tr>'
     note = (
         '<p class="note">Mean loss against the copy, in % of the metric’s range (of the copy’s score where it has '
-        "none), with 95 % intervals over references. A change that found nothing to change in a text is not made: it "
+        "none), with 95 % intervals over references, and the share of texts with a drop above the "
+        "margin. A change that found nothing to change in a text is not made: it "
         "counts nowhere. Blue: a loss where one is due; orange: where none is.</p>"
     )
     return Section("drops", "Drop in %", table("heat", columns, f"<tbody>{bodies}</tbody>") + note)
@@ -71,7 +73,8 @@ def _drop(drop: Drop) -> str:
     unscored = f"<small>{drop.unscored:,} unscored</small>" if drop.unscored else ""
     harmful = drop.form in ("error", "reworded error", "unrelated")
     size = min(1.0, abs(drop.drop.value) / 50.0)
-    return shaded_cell(drop.drop, size if harmful else -size, 1, 1, more=unscored)
+    share = f"<small>{drop.lower:.0%} above the margin</small>".replace("%", " %") if drop.drop.known else ""
+    return shaded_cell(drop.drop, size if harmful else -size, 1, 1, more=share + unscored)
 
 
 def _kinds(cards: Sequence[Card]) -> Section:

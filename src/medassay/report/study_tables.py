@@ -1,4 +1,4 @@
-"""Tables of studies, in the terminal and on a page."""
+"""Tables of studies, in the terminal, on a page, in Markdown and in LaTeX."""
 
 from __future__ import annotations
 
@@ -77,8 +77,59 @@ def _numeric(study: Table, column: str) -> bool:
 def markdown_table(study: Table) -> str:
     """The same table in Markdown: a heading, the rows, the remarks."""
     columns = study.columns
-    lines = [f"## {study.title}", "", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    lines = [f"## {study.title}", "", f"| {' | '.join(map(_markdown, columns))} |", "|" + "---|" * len(columns)]
     for row in study.rows:
-        cells = [written(row.get(name), name in study.percent).replace("|", "\\|") for name in columns]
+        cells = [_markdown(written(row.get(name), name in study.percent)) for name in columns]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, *(f"\n{remark}" for remark in study.notes)])
+    return "\n".join([*lines, *(f"\n{_markdown(remark)}" for remark in study.notes)])
+
+
+def _markdown(text: str) -> str:
+    """A text that neither ends a cell nor starts a tag."""
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "−": "$-$",
+    "–": "--",
+    "[": "{[}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "≥": r"$\geq$",
+    **{character: "\\" + character for character in "&%$#_{}"},
+}
+
+
+def latex_text(text: str) -> str:
+    r"""A text in which nothing is a LaTeX command; a bracket at the start of a row would be an option of the row above.
+
+    >>> print(latex_text("rouge_1 < 5 %"))
+    rouge\_1 \textless{} 5 \%
+    """
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def latex_table(study: Table) -> str:
+    """The same table in LaTeX, for a document that uses booktabs: rows, caption, remarks below."""
+    columns = study.columns
+    layout = "".join("r" if _numeric(study, name) else "l" for name in columns)
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{latex_text(study.title)}}}",
+        rf"\begin{{tabular}}{{{layout}}}",
+        r"\toprule",
+        " & ".join(map(latex_text, columns)) + r" \\",
+        r"\midrule",
+    ]
+    for row in study.rows:
+        cells = [latex_text(written(row.get(name), name in study.percent)) for name in columns]
+        lines.append(" & ".join(cells) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [rf"\par\smallskip{{\footnotesize {latex_text(remark)}}}" for remark in study.notes]
+    return "\n".join([*lines, r"\end{table}"])

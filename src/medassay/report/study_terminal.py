@@ -197,7 +197,7 @@ def _print_card(console: Console, card: Card) -> None:
         Column("kind", [shown(drop.kind, 20) for drop in drops], justify="left"),
         Column("drop %", [decimals(drop.drop.value, 1) for drop in drops]),
         Column("95 % interval", [bounds_text(drop.drop, 1) for drop in drops], keep=1),
-        Column("below copy", [decimals(drop.lower, 2) for drop in drops], keep=4),
+        Column("drop above margin", [decimals(drop.lower, 2) for drop in drops], keep=4),
         Column("paraphrase above", [_above(card, drop) for drop in drops], keep=2),
         Column("harmless above", [_won(card, drop) for drop in drops], keep=5),
         Column("made", [f"{drop.made:,}" for drop in drops], keep=3),

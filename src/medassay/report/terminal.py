@@ -1,4 +1,4 @@
-"""What a person reads in the terminal: summaries, comparisons, the list of metrics, a metric's card.
+"""What a person reads in the terminal: summaries, the list of metrics, a metric's card.
 
 Names come from files and are not to be trusted: they are never read as markup, and characters that
 steer a terminal are shown as escapes. On a narrow terminal the least needed columns are left out and
@@ -26,7 +26,7 @@ from medassay.report.which import metric_lines
 
 if TYPE_CHECKING:
     from medassay.metrics.base import Metric
-    from medassay.study import Aggregate, Comparison, Estimate, Pair
+    from medassay.study import Aggregate, Estimate
 
 _LONGEST = 48
 """Characters of a name that are shown."""
@@ -156,8 +156,8 @@ def print_table(console: Console, columns: Sequence[Column], rules: Sequence[int
     else:
         # A pipe has no width, but rich assumes one and would cut the columns to it.
         stream = io.StringIO()
-        _plain_console(stream, room).print(table)
-        console.print(Text(_stripped(stream)), soft_wrap=True)
+        plain_console(stream, room).print(table)
+        console.print(Text(stripped(stream)), soft_wrap=True)
     hidden = [column.header for column in columns if column not in kept]
     if hidden:
         note(console, f"Too narrow to show: {', '.join(hidden)}.")
@@ -205,124 +205,18 @@ def _legend(directions: set[bool]) -> str:
 def summary_text(rows: Sequence[Aggregate]) -> str:
     """The summary table as plain text."""
     stream = io.StringIO()
-    print_summary(_plain_console(stream), rows)
-    return _stripped(stream)
+    print_summary(plain_console(stream), rows)
+    return stripped(stream)
 
 
-def comparison_text(comparison: Comparison) -> str:
-    """The comparison as plain text."""
-    stream = io.StringIO()
-    print_comparison(_plain_console(stream), comparison)
-    return _stripped(stream)
-
-
-def _plain_console(stream: io.StringIO, width: int = 100) -> Console:
+def plain_console(stream: io.StringIO, width: int = 100) -> Console:
+    """A console that writes plain text to a stream."""
     return Console(file=stream, force_terminal=False, color_system=None, width=width, legacy_windows=False)
 
 
-def _stripped(stream: io.StringIO) -> str:
+def stripped(stream: io.StringIO) -> str:
+    """What was written, without blanks at the ends of lines."""
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
-
-
-def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Who beats whom, then every pair with difference, interval, p-values and effect sizes."""
-    if len(comparison.systems) == 2:
-        _print_duel(console, comparison)
-    else:
-        for metric in comparison.metrics:
-            _print_matrix(console, comparison, metric)
-            console.print()
-        note(console, f"▲ row better than column, ▼ worse, = no difference shown ({_level(comparison)}).")
-    console.print()
-    _print_pairs(console, comparison)
-    for remark in comparison.notes:
-        note(console, shown(remark, 400))
-
-
-def _level(comparison: Comparison) -> str:
-    return f"Holm-corrected p < {comparison.alpha:g}"
-
-
-def _print_duel(console: Console, comparison: Comparison) -> None:
-    """Two systems need no matrix: one row per metric, and who is better."""
-    first, second = comparison.systems
-    pairs = comparison.pairs
-    labels = [_metric_label(comparison, pair.metric) for pair in pairs]
-    better = [shown(pair.better) if pair.better is not None else "no difference shown" for pair in pairs]
-    columns = [
-        Column("metric", labels, justify="left", fold=True),
-        Column(shown(first, 20), [number(pair.mean_first) for pair in pairs]),
-        Column(shown(second, 20), [number(pair.mean_second) for pair in pairs]),
-        Column(f"better ({_level(comparison)})", better, justify="left", fold=True),
-    ]
-    print_table(console, columns)
-
-
-def _metric_label(comparison: Comparison, metric: str) -> str:
-    return f"{shown(metric)} {arrow(comparison.higher_is_better[metric])}"
-
-
-def _print_matrix(console: Console, comparison: Comparison, metric: str) -> None:
-    """Systems against systems for one metric, best mean first; columns are numbered as the rows are."""
-    better: dict[tuple[str, str], str | None] = {}
-    for pair in comparison.pairs:
-        if pair.metric == metric:
-            better[pair.first, pair.second] = better[pair.second, pair.first] = pair.better
-    means = comparison.means[metric]
-    worst = -math.inf if comparison.higher_is_better[metric] else math.inf
-    ranked = sorted(
-        comparison.systems,
-        key=lambda system: means[system] if math.isfinite(means[system]) else worst,
-        reverse=comparison.higher_is_better[metric],
-    )
-    columns = [
-        Column("", [str(i) for i in range(1, len(ranked) + 1)]),
-        Column(_metric_label(comparison, metric), [shown(s) for s in ranked], justify="left", fold=True),
-        Column("mean", [number(means[system]) for system in ranked]),
-    ]
-    for i, column in enumerate(ranked):
-        cells = ["" if row == column else _mark(better.get((row, column)), row) for row in ranked]
-        columns.append(Column(str(i + 1), cells, keep=i + 1, justify="center"))
-    print_table(console, columns)
-
-
-def _mark(better: str | None, row: str) -> str:
-    return "=" if better is None else "▲" if better == row else "▼"
-
-
-def _print_pairs(console: Console, comparison: Comparison) -> None:
-    pairs = comparison.pairs
-    starts = [i for i, pair in enumerate(pairs) if i == 0 or pair.metric != pairs[i - 1].metric]
-    columns = [
-        Column(
-            "metric",
-            [_metric_label(comparison, pair.metric) if i in starts else "" for i, pair in enumerate(pairs)],
-            justify="left",
-            fold=True,
-        ),
-        Column("pair", [f"{shown(p.first)} − {shown(p.second)}" for p in pairs], justify="left", fold=True),
-        Column("difference", [number(pair.difference) for pair in pairs]),
-        Column("95 % interval", [interval_text(pair.low, pair.high) for pair in pairs], keep=2),
-        Column("p", [p_value(pair.p) for pair in pairs], keep=3),
-        Column("p Holm", [p_value(pair.p_holm) for pair in pairs], keep=1),
-        Column("p bootstrap", [p_value(pair.p_bootstrap) for pair in pairs], keep=8),
-        Column("d_z", [_effect(pair.d_z) for pair in pairs], keep=5),
-        Column("Cliff", [_effect(pair.cliff) for pair in pairs], keep=7),
-        Column("win/tie/loss %", [_shares(pair) for pair in pairs], keep=6),
-        Column("items", [f"{pair.n:,}" for pair in pairs], keep=4),
-    ]
-    rules = [start - 1 for start in starts[1:]] if len(starts) < len(pairs) else []
-    print_table(console, columns, rules=rules)
-
-
-def _effect(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.2f}"
-
-
-def _shares(pair: Pair) -> str:
-    if not pair.n:
-        return "–"
-    return "/".join(f"{100 * share:.0f}" for share in (pair.wins, pair.ties, pair.losses))
 
 
 def print_metric_list(console: Console, metrics: Sequence[tuple[str, type[Metric]]]) -> None:

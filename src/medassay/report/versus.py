@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,21 @@ def versus(run: Run) -> Section | None:
     if isinstance(comparison, str):
         return Section("comparison", "System comparison", f"<p>Not compared: {escape(comparison)}</p>")
     colours = {system: i for i, system in enumerate(run.systems)}
-    bodies = "".join(_metric(metric, run, comparison, colours) for metric in comparison.metrics)
+    return comparison_section(comparison, colours, {metric.name: metric.bounds for metric in run.metrics})
+
+
+def comparison_section(
+    comparison: Comparison,
+    colours: Mapping[str, int],
+    bounds: Mapping[str, tuple[float | None, float | None]],
+) -> Section:
+    """Who beats whom on how many metrics, then every pair with its interval drawn.
+
+    Args:
+        colours: number of each system's colour.
+        bounds: lowest and highest value of the metrics that are known.
+    """
+    bodies = "".join(_metric(metric, bounds.get(metric), comparison, colours) for metric in comparison.metrics)
     columns = {
         "Pair": "",
         "Difference": "num",
@@ -48,15 +62,20 @@ def versus(run: Run) -> Section | None:
         f"point is a difference with a Holm-corrected p below {comparison.alpha:g}; a hollow one is not, which is "
         "not evidence that the systems are equal.</p>"
     )
-    return Section("comparison", "System comparison", beats + pairs + legend + notes)
+    headline = f"<p><b>{escape(comparison.headline)}</b></p>"
+    return Section("comparison", "System comparison", headline + beats + pairs + legend + notes)
 
 
-def _metric(metric: str, run: Run, comparison: Comparison, colours: dict[str, int]) -> str:
+def _metric(
+    metric: str,
+    bounds: tuple[float | None, float | None] | None,
+    comparison: Comparison,
+    colours: Mapping[str, int],
+) -> str:
     pairs = [pair for pair in comparison.pairs if pair.metric == metric]
     edges = [abs(x) for pair in pairs for x in (pair.difference, pair.low, pair.high) if x is not None]
     reach = max(edges, default=0.0) * 1.08 or 1.0
-    known = next((candidate for candidate in run.metrics if candidate.name == metric), None)
-    ends = charts.limits(known.bounds, [0.0, reach]) if known else (0.0, reach)
+    ends = charts.limits(bounds, [0.0, reach]) if bounds else (0.0, reach)
     higher = comparison.higher_is_better[metric]
     about = f"{direction(higher)} <span>axis ±{charts.tick_label(float(f'{reach:.2g}'))}</span>"
     rows = "".join(_pair(pair, reach, ends[1] - ends[0], colours) for pair in pairs[:PAIRS])
@@ -65,7 +84,7 @@ def _metric(metric: str, run: Run, comparison: Comparison, colours: dict[str, in
     return group(metric, about, rows)
 
 
-def _pair(pair: Pair, reach: float, span: float, colours: dict[str, int]) -> str:
+def _pair(pair: Pair, reach: float, span: float, colours: Mapping[str, int]) -> str:
     names = [
         f"{charts.key(colours[name]) if name in colours else ''} {escape(name)}" for name in (pair.first, pair.second)
     ]
@@ -101,7 +120,7 @@ def chance(p: float | None) -> str:
     return "&lt; 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _beats(comparison: Comparison, colours: dict[str, int]) -> str:
+def _beats(comparison: Comparison, colours: Mapping[str, int]) -> str:
     """Row against column: on how many metrics the row's system is shown to be better, and worse."""
     systems = comparison.systems
     columns = {'<span class="unseen">System</span>': ""} | {_name(system, colours): "" for system in systems}
@@ -113,7 +132,7 @@ def _beats(comparison: Comparison, colours: dict[str, int]) -> str:
     return table("matrix", columns, f"<tbody>{rows}</tbody>", caption)
 
 
-def _name(system: str, colours: dict[str, int]) -> str:
+def _name(system: str, colours: Mapping[str, int]) -> str:
     return f"{charts.key(colours[system]) if system in colours else ''} {escape(system)}"
 
 

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from medassay.study.resampling import Floats as Floats
     from medassay.study.score_columns import ScoreColumns as ScoreColumns
     from medassay.study.significance import Comparison as Comparison
+    from medassay.study.significance import Families as Families
     from medassay.study.significance import Pair as Pair
     from medassay.study.significance import compare as compare
     from medassay.study.stress import RUNGS as RUNGS
@@ -93,7 +94,7 @@ _PUBLIC = {
     "preference": "Pairwise Preference PreferenceStudy pairwise_accuracy preference_study",
     "resampling": "Estimate Floats",
     "score_columns": "ScoreColumns",
-    "significance": "Comparison Pair compare",
+    "significance": "Comparison Families Pair compare",
     "stress": "Card Drop RUNGS Stress sensitivity_cards",
     "summary": "Aggregate Tally summarise",
     "tables": "Cell Table",

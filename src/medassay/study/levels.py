@@ -12,8 +12,8 @@ from itertools import permutations
 import numpy as np
 
 from medassay.study.correlation import COEFFICIENTS, bootstrap, coefficient, permutation_p, rowwise
+from medassay.study.paired_tests import randomisation_p
 from medassay.study.resampling import Estimate, Floats, Ints, bootstrap_sums, cluster_sums, interval
-from medassay.study.significance import randomisation_p
 from medassay.study.studentised import FEWEST_CLUSTERS, ratio
 
 _SHORT_ROW = 64

@@ -1,11 +1,12 @@
 """Which rows of a scores file are the same item seen by different systems.
 
 Rows become a matrix of items × systems. An item that a system lacks, or that is unscored, stays NaN:
-nothing is imputed. Several rows of one system on one item count as their mean, and that is said.
+nothing is imputed. Several rows of one system on one item count as their mean, and the headline says so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,8 @@ class Pairing:
     rows: the rows that have both; items_of, systems_of: theirs.
     present: [items, systems], whether there is a row at all.
     clusters: of each item, 0 … cluster_count − 1.
+    system_of_row, row_clusters: of every row of the table, paired or not; −1 for a row without a system.
+    headline: how many items the systems have in common, and what pairs them: the first thing to know.
     """
 
     systems: tuple[str, ...]
@@ -37,6 +40,9 @@ class Pairing:
     systems_of: Ints
     present: Mask
     clusters: Ints
+    system_of_row: Ints
+    row_clusters: Ints
+    headline: str
     notes: tuple[str, ...]
 
     def matrix(self, values: Floats) -> Floats:
@@ -51,21 +57,17 @@ class Pairing:
         return means.reshape(self.items, len(self.systems))
 
 
-def pair_items(scores: ScoreTable, by: str, item: str | None, cluster: str, seed: int) -> Pairing:
-    """Pair the rows of a scores file; raises where nothing pairs them."""
-    if by not in scores.columns and by == "system":
-        raise MedassayError(f"{scores.name}: no column 'system'; name the column that tells systems apart with `by`")
-    systems = scores.labels(by)
-    if not 2 <= len(systems.names) <= MOST_SYSTEMS:
-        raise MedassayError(
-            f"{scores.name}: column '{by}' has {len(systems.names):,} different values; "
-            f"a comparison needs 2 to {MOST_SYSTEMS} systems (choose the column with `by`)"
-        )
+def pair_items(scores: ScoreTable, by: Sequence[str], item: str | None, cluster: str, seed: int) -> Pairing:
+    """Pair the rows of a scores file; raises where nothing pairs them.
+
+    by: the columns that tell systems apart; each combination of their values is a system.
+    """
+    systems = _systems(scores, by)
     name = item or _default_item(scores, systems)
     labels = scores.labels(name)
     rows = np.flatnonzero((systems.codes >= 0) & (labels.codes >= 0))
     if not len(rows):
-        raise MedassayError(f"{scores.name}: no row has both '{by}' and '{name}'")
+        raise MedassayError(f"{scores.name}: no row has both '{', '.join(by)}' and '{name}'")
     _, first, items_of = np.unique(labels.codes[rows], return_index=True, return_inverse=True)
     systems_of = systems.codes[rows]
     seen = np.bincount(items_of * len(systems.names) + systems_of, minlength=len(first) * len(systems.names))
@@ -73,13 +75,11 @@ def pair_items(scores: ScoreTable, by: str, item: str | None, cluster: str, seed
     cluster_name, clusters = _clusters(scores, rows[first], name, cluster)
     count = int(clusters.max()) + 1
     clusters = merged(clusters, seed)
-    notes = [f"Rows paired by column '{name}': {len(first):,} items, resampled by {cluster_name} ({count:,} clusters)."]
+    notes = [f"Resampled by {cluster_name}: {count:,} clusters of {len(first):,} items."]
     if count > int(clusters.max()) + 1:
         notes.append(f"Clusters merged at random into {int(clusters.max()) + 1:,} groups before resampling.")
     if len(rows) < len(scores):
-        notes.append(f"{len(scores) - len(rows):,} rows without '{by}' or '{name}' are left out.")
-    if (seen > 1).any():
-        notes.append(f"{int((seen > 1).sum()):,} times a system has several rows for one item; their mean counts.")
+        notes.append(f"{len(scores) - len(rows):,} rows without '{', '.join(by)}' or '{name}' are not paired.")
     notes += _mismatch(scores, rows, items_of, name)
     return Pairing(
         systems=systems.names,
@@ -92,8 +92,70 @@ def pair_items(scores: ScoreTable, by: str, item: str | None, cluster: str, seed
         systems_of=systems_of,
         present=seen > 0,
         clusters=clusters,
+        system_of_row=systems.codes,
+        row_clusters=_row_clusters(len(scores), rows, clusters[items_of], seed),
+        headline=_headline(name, len(rows), seen),
         notes=tuple(notes),
     )
+
+
+def _headline(item: str, rows: int, seen: Ints) -> str:
+    """How many items pair, by what, and whether rows were put together for it. seen: rows by [item, system]."""
+    items, systems = seen.shape
+    common = int((seen > 0).all(axis=1).sum())
+    by = "equal references (column 'reference_key')" if item == "reference_key" else f"column '{item}'"
+    whom = "both systems" if systems == 2 else f"all {systems} systems"
+    shared = f"{common:,} items" if common == items else f"{common:,} of {items:,} items"
+    text = f"{shared} have a row from {whom}, paired by {by}."
+    several = seen[(seen > 1).any(axis=1)]
+    if len(several):
+        text += (
+            f" {rows:,} rows become {int((seen > 0).sum()):,}: on {len(several):,} items a system has up to "
+            f"{int(seen.max()):,} rows, and their mean counts. If they are different cases, name the column that pairs "
+            "them (item)."
+        )
+    return text
+
+
+def _row_clusters(count: int, rows: Ints, clusters: Ints, seed: int) -> Ints:
+    """The cluster of every row; a row that is not paired is a cluster of its own."""
+    out = int(clusters.max()) + 1 + np.arange(count, dtype=np.int64)
+    out[rows] = clusters
+    _, numbers = np.unique(out, return_inverse=True)
+    return merged(numbers.astype(np.int64), seed)
+
+
+def _systems(scores: ScoreTable, by: Sequence[str]) -> Labels:
+    """The systems: the values of the columns, joined by a slash where there are several columns."""
+    if "system" not in scores.columns and list(by) == ["system"]:
+        raise MedassayError(f"{scores.name}: no column 'system'; name the column that tells systems apart with `by`")
+    systems = joined_labels([scores.labels(column) for column in by])
+    if not 2 <= len(systems.names) <= MOST_SYSTEMS:
+        words = f"column '{by[0]}' has" if len(by) == 1 else f"columns {', '.join(by)} have"
+        raise MedassayError(
+            f"{scores.name}: {words} {len(systems.names):,} different values; "
+            f"a comparison needs 2 to {MOST_SYSTEMS} systems (choose the columns with `by`)"
+        )
+    return systems
+
+
+def joined_labels(columns: Sequence[Labels]) -> Labels:
+    """Several columns as one: `a / b`, in order of appearance; empty where one of them is."""
+    if len(columns) == 1:
+        return columns[0]
+    codes = columns[0].codes
+    names = columns[0].names
+    for column in columns[1:]:
+        both = np.where((codes >= 0) & (column.codes >= 0), codes * max(1, len(column.names)) + column.codes, -1)
+        kept, first, index = np.unique(both[both >= 0], return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty(len(kept), dtype=np.int64)
+        rank[order] = np.arange(len(kept))
+        pairs = [divmod(int(mark), len(column.names)) for mark in kept[order]]
+        names = tuple(f"{names[left]} / {column.names[right]}" for left, right in pairs)
+        codes = both.copy()
+        codes[both >= 0] = rank[index]
+    return Labels(codes, names)
 
 
 def _default_item(scores: ScoreTable, systems: Labels) -> str:

@@ -15,8 +15,8 @@ from itertools import combinations
 import numpy as np
 
 from medassay.study.correlation import pearson, ranks
+from medassay.study.paired_tests import holm
 from medassay.study.resampling import Floats, Ints, cluster_sums, sign_flip_sums
-from medassay.study.significance import holm
 
 _TOGETHER = 120
 """Pairs of metrics tested in one go; bounds the memory of the flips."""

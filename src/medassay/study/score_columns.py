@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from medassay.cases import Case
 from medassay.engine.score_table import Labels, ScoreTable
+from medassay.engine.scores_file import corpus_level
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
 from medassay.scores import Score
@@ -32,6 +33,7 @@ class ScoreColumns:
         self._id: array[int] = array("Q")
         self._reference: array[int] = array("Q")
         self._value: dict[str, array[float]] = {metric.name: array("d") for metric in metrics}
+        self._statistics: dict[str, list[tuple[float, ...]]] = {m.name: [] for m in metrics if corpus_level(type(m))}
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Take in one case; an unscored one is NaN here and is never counted."""
@@ -41,6 +43,8 @@ class ScoreColumns:
         for name, column in self._value.items():
             value = scores[name].value
             column.append(math.nan if value is None else value)
+        for name, rows in self._statistics.items():
+            rows.append(scores[name].statistics)
 
     def values(self) -> dict[tuple[str, str], Floats]:
         """Scored values by metric and system, in input order."""
@@ -76,6 +80,7 @@ class ScoreColumns:
             metrics=tuple(self._value),
             higher_is_better={metric.name: metric.higher_is_better for metric in self.metrics},
             signatures={metric.name: str(metric.signature) for metric in self.metrics},
+            statistics={name: _stacked(rows) for name, rows in self._statistics.items()},
         )
         try:
             return compare(table)
@@ -85,6 +90,12 @@ class ScoreColumns:
 
 def _hash(content: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big") | 1
+
+
+def _stacked(rows: Sequence[tuple[float, ...]]) -> Floats:
+    """Statistics as [rows, k]; NaN where a row has none."""
+    width = max(map(len, rows), default=0)
+    return np.array([row or (math.nan,) * width for row in rows], dtype=np.float64).reshape(len(rows), width)
 
 
 def _labels(hashes: array[int]) -> Labels:

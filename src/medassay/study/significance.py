@@ -3,8 +3,9 @@
 Tests are paired. The p-value is of approximate randomisation: under the null hypothesis the two
 systems' scores on an item could as well be swapped, so the signs of the differences are flipped at
 random, whole clusters at a time (Noreen 1989, ch. 2; Riezler and Maxwell 2005; exact where there are
-few clusters). The interval is of the paired bootstrap (Koehn 2004), studentised. p-values are corrected over all
-pairs and metrics by Holm (1979).
+few clusters). The interval is of the paired bootstrap (Koehn 2004), studentised. Where a metric's aggregate is not a
+mean (BLEU, chrF) the corpus-level values are compared, from the cases' summed counts. p-values are corrected within a
+family by Holm (1979): a metric's pairs of systems, unless other families are asked for.
 """
 
 from __future__ import annotations
@@ -12,20 +13,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
 from medassay.engine.score_table import ScoreTable
-from medassay.errors import MedassayError
+from medassay.errors import MedassayError, UnknownName, nearest
+from medassay.study.aggregates import Series, aggregates, series_of
+from medassay.study.paired_tests import (
+    MOST_CORPUS_RESAMPLES,
+    cliffs_delta,
+    corpus_bootstrap,
+    corpus_randomisation_p,
+    holm,
+    mean_bootstrap,
+    randomisation_p,
+)
 from medassay.study.pairing import Pairing, pair_items
-from medassay.study.resampling import Floats, all_sign_flips, sign_flip_sums
-from medassay.study.studentised import Studentised, bootstrap_t, quotient
+from medassay.study.resampling import Estimate, Floats, Ints
+
+Families = Literal["metric", "all"] | Sequence[Sequence[str]]
+"""What Holm's correction runs over: the pairs of each metric, of all metrics, or of the metrics of each group."""
 
 _TIE = 1e-12
 """Differences up to this are rounding, not a win."""
-
-_FEW_CLUSTERS = 50
-"""A pair with fewer clusters is resampled on its own clusters, so that no resample comes up empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +45,15 @@ class Pair:
 
     n: items compared; dropped: items one of the two has, left out because the other lacks them or
         because one of them is unscored.
-    difference: mean of first minus mean of second, in the metric's units (for a lower-is-better metric
-        a negative difference favours the first). None, like all that follows, where n is 0.
+    difference: value of the first minus value of the second, in the metric's units (for a lower-is-better metric
+        a negative difference favours the first). None, like all that follows, where n is 0. The values are means, or
+        corpus-level values for a metric in `Comparison.corpus`.
     low, high: its 95 % studentised paired bootstrap interval; None below three clusters, or where all differences
         are the same.
     p: two-sided p-value of paired approximate randomisation; `exact` where all flips were counted.
-    p_holm: the same, corrected over all pairs and metrics of the comparison.
+    p_holm: the same, corrected over the pairs of its family (`Comparison.families`).
     p_bootstrap: two-sided p-value of the same bootstrap, shifted to no difference; None where there is no interval.
-    d_z: mean of the differences over their standard deviation; None where they do not vary.
+    d_z: mean of the per-item differences over their standard deviation; None where they do not vary.
     cliff: Cliff's delta, P(first > second) − P(first < second) over all pairs of items; −1 … 1.
     wins, ties, losses: shares of items where the first is better, equal, worse (direction respected).
     better: the system that is better with p_holm below alpha; None where no difference is shown.
@@ -74,13 +86,19 @@ class Pair:
 class Comparison:
     """All pairs of systems on all metrics.
 
+    headline: how many items the systems have in common, and what pairs them.
     pairs: metric by metric, systems in order of appearance.
-    means: by metric and system, over all of the system's scored items; NaN where there are none.
+    values: by metric and system, the aggregate over all of the system's scored rows, as `medassay score` prints it;
+        NaN where there are none.
     by, item, cluster: the columns that told systems apart, paired the rows, and were resampled.
-    notes: what a reader must know: how items were paired, what was left out, what was assumed.
+    corpus: metrics of which corpus-level values are compared.
+    primary: the metric that the question was asked of beforehand, where one was named.
+    families: metrics whose pairs are corrected together.
+    notes: what a reader must know: what was left out, how it was corrected, what was assumed.
     """
 
-    by: str
+    headline: str
+    by: tuple[str, ...]
     item: str
     cluster: str
     systems: tuple[str, ...]
@@ -88,7 +106,10 @@ class Comparison:
     higher_is_better: Mapping[str, bool]
     signatures: Mapping[str, str]
     pairs: tuple[Pair, ...]
-    means: Mapping[str, Mapping[str, float]]
+    values: Mapping[str, Mapping[str, Estimate]]
+    corpus: tuple[str, ...]
+    primary: str | None
+    families: tuple[tuple[str, ...], ...]
     items: int
     clusters: int
     resamples: int
@@ -96,13 +117,31 @@ class Comparison:
     alpha: float
     notes: tuple[str, ...]
 
+    @property
+    def ranking_metric(self) -> str:
+        """The metric that ranks the systems: the primary one, else the first."""
+        return self.primary or self.metrics[0]
+
+    def ranked(self, metric: str | None = None) -> list[str]:
+        """The systems by their value on a metric (the ranking one), the best first; those without a value last."""
+        values = self.values[metric or self.ranking_metric]
+        sign = -1.0 if self.higher_is_better[metric or self.ranking_metric] else 1.0
+        return sorted(self.systems, key=lambda name: (not values[name].known, sign * values[name].value))
+
+    def beaten(self, metric: str, system: str) -> int:
+        """How many systems are shown to be better than this one on a metric."""
+        others = [p.better for p in self.pairs if p.metric == metric and system in (p.first, p.second)]
+        return sum(better is not None and better != system for better in others)
+
 
 def compare(
     scores: ScoreTable,
-    by: str = "system",
+    by: str | Sequence[str] = "system",
     item: str | None = None,
     *,
     metrics: Sequence[str] | None = None,
+    primary: str | None = None,
+    families: Families = "metric",
     cluster: str = "reference",
     lower: Sequence[str] = (),
     resamples: int = 10_000,
@@ -111,29 +150,38 @@ def compare(
 ) -> Comparison:
     """Compare every two systems on every metric.
 
-    item: the column that says which rows belong together; by default `id` where ids repeat across
-        systems, else `reference_key`.
-    metrics: columns to compare; by default the file's metrics.
-    cluster: `reference` (items with the same references count as one draw), `none`, or a column.
-    lower: metrics of which less is better, where the file does not say.
+    Args:
+        by: the column that tells systems apart, or several: each combination of their values is a system.
+        item: the column that says which rows belong together; by default `id` where ids repeat across
+            systems, else `reference_key`.
+        metrics: columns to compare; by default the file's metrics.
+        primary: the metric that the question is asked of; it ranks the systems, and comes first.
+        families: what Holm's correction runs over (see `Families`); metrics in no group are families of their own.
+        cluster: `reference` (items with the same references count as one draw), `none`, or a column.
+        lower: metrics of which less is better, where the file does not say.
     """
     if resamples < 1:
         raise MedassayError(f"resamples must be 1 or more, not {resamples}")
-    paired = pair_items(scores, by, item, cluster, seed)
-    chosen = tuple(metrics) if metrics else scores.scored_columns((by, item, cluster))
+    columns = (by,) if isinstance(by, str) else tuple(by)
+    paired = pair_items(scores, columns, item, cluster, seed)
+    chosen = tuple(metrics) if metrics else scores.scored_columns((*columns, item, cluster))
+    if primary is not None:
+        if not metrics and primary not in chosen and primary in scores.columns:
+            chosen = (primary, *chosen)
+        _check_known("primary", [primary], chosen)
+        chosen = (primary, *(metric for metric in chosen if metric != primary))
     if not chosen:
         raise MedassayError(f"{scores.name}: no numeric column to compare; name the columns that are metrics")
     directions, assumed = _directions(scores, chosen, lower)
-    pairs: list[Pair] = []
-    means: dict[str, dict[str, float]] = {}
-    for metric in chosen:
-        matrix = paired.matrix(scores.numbers(metric))
-        means[metric] = {name: _mean(matrix[:, s]) for s, name in enumerate(paired.systems)}
-        pairs += _pairs(metric, matrix, paired, directions[metric], resamples, seed)
-    judged = _judged(pairs, directions, alpha)
-    corpus = [metric for metric in chosen if scores.corpus_level(metric)]
+    grouped = _families(families, chosen)
+    series = {metric: series_of(scores, metric) for metric in chosen}
+    pairs = [pair for m in chosen for pair in _pairs(m, series[m], paired, directions[m], resamples, seed)]
+    judged = _judged(pairs, directions, grouped, alpha)
+    corpus = tuple(metric for metric in chosen if series[metric].corpus)
+    per_case = [metric for metric in chosen if metric not in corpus and scores.corpus_level(metric)]
     return Comparison(
-        by=by,
+        headline=paired.headline,
+        by=columns,
         item=paired.item,
         cluster=paired.cluster,
         systems=paired.systems,
@@ -141,14 +189,30 @@ def compare(
         higher_is_better=directions,
         signatures={m: scores.signatures[m] for m in chosen if m in scores.signatures},
         pairs=judged,
-        means=means,
+        values=aggregates(series, paired, resamples, seed),
+        corpus=corpus,
+        primary=primary,
+        families=grouped,
         items=paired.items,
         clusters=paired.cluster_count,
         resamples=resamples,
         seed=seed,
         alpha=alpha,
-        notes=(*paired.notes, *_notes(judged, assumed, corpus, resamples, seed, alpha)),
+        notes=(
+            *paired.notes,
+            *_correction(grouped, primary, len(paired.systems)),
+            *_notes(judged, assumed, corpus, per_case, resamples, seed),
+            *_too_few(judged, grouped, resamples, alpha),
+        ),
     )
+
+
+def _check_known(what: str, names: Sequence[str], metrics: Sequence[str]) -> None:
+    for name in names:
+        if name not in metrics:
+            raise UnknownName(
+                f"{what}: '{name}' is not among the metrics compared{nearest(name, metrics)} ({', '.join(metrics)})"
+            )
 
 
 def _directions(scores: ScoreTable, metrics: Sequence[str], lower: Sequence[str]) -> tuple[dict[str, bool], list[str]]:
@@ -158,20 +222,29 @@ def _directions(scores: ScoreTable, metrics: Sequence[str], lower: Sequence[str]
     return {metric: way is not False for metric, way in known.items()}, assumed
 
 
-def _mean(values: Floats) -> float:
-    scored = values[~np.isnan(values)]
-    return float(scored.mean()) if len(scored) else float("nan")
+def _families(asked: Families, metrics: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The metrics of each family, in the order of the metrics."""
+    if asked == "all":
+        return (tuple(metrics),)
+    groups = [] if isinstance(asked, str) else [tuple(group) for group in asked]
+    named = [metric for group in groups for metric in group]
+    _check_known("family", named, metrics)
+    if len(set(named)) < len(named):
+        twice = next(metric for metric in named if named.count(metric) > 1)
+        raise MedassayError(f"family: '{twice}' is in two families; a metric belongs to one")
+    return (*groups, *((metric,) for metric in metrics if metric not in named))
 
 
-def _pairs(metric: str, matrix: Floats, paired: Pairing, higher: bool, resamples: int, seed: int) -> list[Pair]:
+def _pairs(metric: str, series: Series, paired: Pairing, higher: bool, resamples: int, seed: int) -> list[Pair]:
     """All pairs of one metric: effects item by item, then both tests on the clusters' sums."""
     pairs: list[Pair] = []
+    matrix = paired.matrix(series.values)
     count = paired.cluster_count
     combos = list(combinations(range(len(paired.systems)), 2))
+    shared = [~np.isnan(matrix[:, a]) & ~np.isnan(matrix[:, b]) for a, b in combos]
     sums = np.zeros((count, len(combos)))
     counts = np.zeros((count, len(combos)))
-    for k, (a, b) in enumerate(combos):
-        both = ~np.isnan(matrix[:, a]) & ~np.isnan(matrix[:, b])
+    for k, ((a, b), both) in enumerate(zip(combos, shared)):
         either = int((paired.present[:, a] | paired.present[:, b]).sum())
         first, second = matrix[both, a], matrix[both, b]
         sums[:, k] = np.bincount(paired.clusters[both], first - second, count)
@@ -185,8 +258,14 @@ def _pairs(metric: str, matrix: Floats, paired: Pairing, higher: bool, resamples
             clusters=int((counts[:, k] > 0).sum()),
         )
         pairs.append(_effects(base, first, second, higher) if len(first) else base)
+    if series.corpus:
+        cube = np.stack([paired.matrix(column) for column in series.statistics.T], axis=2)
+        return [
+            _corpus_pair(pair, series, cube[both][:, [a, b]], paired.clusters[both], resamples, seed)
+            for pair, (a, b), both in zip(pairs, combos, shared)
+        ]
     randomised = randomisation_p(sums, resamples, seed)
-    resampled = _bootstrap(sums, counts, resamples, seed)
+    resampled = mean_bootstrap(sums, counts, resamples, seed)
     out = []
     for k, (pair, (p, exact)) in enumerate(zip(pairs, randomised)):
         if pair.n:
@@ -194,6 +273,30 @@ def _pairs(metric: str, matrix: Floats, paired: Pairing, higher: bool, resamples
             pair = replace(pair, p=p, exact=exact, low=low, high=high, p_bootstrap=resampled[k].p())
         out.append(pair)
     return out
+
+
+def _corpus_pair(pair: Pair, series: Series, cube: Floats, clusters: Ints, resamples: int, seed: int) -> Pair:
+    """A pair with the tests of its corpus-level values; cube: statistics [items, the two systems, k]."""
+    if not pair.n:
+        return pair
+    _, index = np.unique(clusters, return_inverse=True)
+    ones = np.ones((len(cube), 1))
+    first, second = (series.cluster_sums(np.concatenate([cube[:, side], ones], axis=1), index) for side in (0, 1))
+    values = [float(series.combine(side.sum(axis=0))) for side in (first, second)]
+    p, exact = corpus_randomisation_p(first, second, series.combine, resamples, seed)
+    drawn = corpus_bootstrap(first, second, series.combine, resamples, seed)
+    low, high = drawn.interval()
+    return replace(
+        pair,
+        mean_first=values[0],
+        mean_second=values[1],
+        difference=values[0] - values[1],
+        p=p,
+        exact=exact,
+        low=low,
+        high=high,
+        p_bootstrap=drawn.p(),
+    )
 
 
 def _effects(pair: Pair, first: Floats, second: Floats, higher: bool) -> Pair:
@@ -214,96 +317,52 @@ def _effects(pair: Pair, first: Floats, second: Floats, higher: bool) -> Pair:
     )
 
 
-def cliffs_delta(first: Floats, second: Floats) -> float:
-    """P(a > b) − P(a < b) over all pairs of one value from each side; −1 … 1, 0 for no dominance.
-
-    >>> cliffs_delta(np.array([1.0, 2.0]), np.array([0.0, 2.0]))
-    0.25
-    """
-    ordered = np.sort(second)
-    below = np.searchsorted(ordered, first, "left").sum()
-    not_above = np.searchsorted(ordered, first, "right").sum()
-    above = len(first) * len(second) - not_above
-    return float(below - above) / (len(first) * len(second))
-
-
-def randomisation_p(sums: Floats, flips: int, seed: int) -> list[tuple[float, bool]]:
-    """Two-sided p of sign flips for each column of cluster sums, and whether it is exact.
-
-    Exact where all patterns of signs number no more than `flips`; else (k + 1) / (flips + 1), where k
-    random patterns gave a sum at least as far from 0 as the one observed. Clusters that sum to 0 do
-    not change under a flip and need no pattern.
-    """
-    observed = np.abs(sums.sum(axis=0))
-    slack = 1e-12 * np.abs(sums).sum(axis=0)
-    alive = (sums != 0).sum(axis=0)
-    exact = alive <= min(np.log2(flips), 20)
-    out: list[tuple[float, bool]] = [(1.0, True)] * sums.shape[1]
-    for k in np.flatnonzero(exact):
-        column = sums[sums[:, k] != 0, k]
-        reached = np.abs(all_sign_flips(len(column)) @ column) >= observed[k] - slack[k]
-        out[k] = float(reached.mean()), True
-    rest = np.flatnonzero(~exact)
-    if len(rest):
-        drawn = np.abs(sign_flip_sums(sums[:, rest], flips, seed))
-        reached_by = (drawn >= observed[rest] - slack[rest]).sum(axis=0)
-        for k, count in zip(rest, reached_by):
-            out[k] = float(count + 1) / (flips + 1), False
-    return out
-
-
-def _bootstrap(sums: Floats, counts: Floats, resamples: int, seed: int) -> dict[int, Studentised]:
-    """The mean difference of each column of cluster sums, on bootstrap resamples."""
-    out: dict[int, Studentised] = {}
-    sizes = (counts > 0).sum(axis=0)
-    shared = np.flatnonzero(sizes >= _FEW_CLUSTERS).tolist()
-    blocks = ((np.stack([sums[:, k], counts[:, k]], axis=1), quotient) for k in shared)
-    out |= zip(shared, bootstrap_t(blocks, resamples, seed))
-    for k in np.flatnonzero(sizes < _FEW_CLUSTERS).tolist():
-        mine = counts[:, k] > 0
-        block = np.stack([sums[mine, k], counts[mine, k]], axis=1)
-        if len(block):
-            (out[k],) = bootstrap_t([(block, quotient)], resamples, seed)
-    return out
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values corrected for their number (Holm 1979): the smallest times m, the next times m − 1, …,
-    never falling, at most 1.
-
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    out = [0.0] * len(p_values)
-    largest = 0.0
-    for rank, i in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[i]))
-        out[i] = largest
-    return out
-
-
-def _judged(pairs: Sequence[Pair], higher: Mapping[str, bool], alpha: float) -> tuple[Pair, ...]:
-    """The pairs with corrected p-values and, where these are small, the better system."""
-    tested = [pair for pair in pairs if pair.p is not None]
-    corrected = iter(holm([pair.p for pair in tested if pair.p is not None]))
+def _judged(
+    pairs: Sequence[Pair], higher: Mapping[str, bool], families: Sequence[Sequence[str]], alpha: float
+) -> tuple[Pair, ...]:
+    """The pairs with p-values corrected within their family and, where these are small, the better system."""
+    corrected: dict[int, float] = {}
+    for family in families:
+        tested = [i for i, pair in enumerate(pairs) if pair.metric in family and pair.p is not None]
+        corrected |= zip(tested, holm([pairs[i].p or 0.0 for i in tested]))
     out = []
-    for pair in pairs:
-        if pair.p is not None and pair.difference is not None:
-            p = next(corrected)
+    for i, pair in enumerate(pairs):
+        if i in corrected and pair.difference is not None:
             favours_first = (pair.difference > 0) == higher[pair.metric]
-            winner = (pair.first if favours_first else pair.second) if p < alpha else None
-            pair = replace(pair, p_holm=p, better=winner)
+            winner = (pair.first if favours_first else pair.second) if corrected[i] < alpha else None
+            pair = replace(pair, p_holm=corrected[i], better=winner)
         out.append(pair)
     return tuple(out)
+
+
+def _correction(families: Sequence[Sequence[str]], primary: str | None, systems: int) -> list[str]:
+    """What the p-values are corrected for, and what they are not."""
+    pairs = systems * (systems - 1) // 2
+    if all(len(family) == 1 for family in families):
+        over = (
+            f"within each metric, over its {pairs:,} pairs of systems" if pairs > 1 else "within each metric: one pair"
+        )
+    else:
+        named = "; ".join(" + ".join(family) for family in families)
+        over = f"within each family of metrics, over their pairs of systems: {named}"
+    notes = [f"p Holm: corrected {over}."]
+    if len(families) > 1 and primary is None:
+        notes.append(
+            f"Nothing is corrected across the {len(families)} families: name the metric that decides before you look "
+            "(primary), or correct over all (family)."
+        )
+    elif len(families) > 1:
+        notes.append(f"The primary metric is {primary}; findings on the others are secondary.")
+    return notes
 
 
 def _notes(
     pairs: Sequence[Pair],
     assumed: Sequence[str],
     corpus: Sequence[str],
+    per_case: Sequence[str],
     resamples: int,
     seed: int,
-    alpha: float,
 ) -> list[str]:
     notes = [
         f"p: paired approximate randomisation, {resamples:,} sign flips (all of them where there are fewer); "
@@ -315,10 +374,23 @@ def _notes(
     if any(pair.n == 0 for pair in pairs):
         notes.append("A pair without an item that both have scored is not tested.")
     if corpus:
-        notes.append(f"Means of per-case scores are compared, not the corpus-level value: {', '.join(corpus)}.")
+        notes.append(
+            f"Corpus-level values are compared, from the counts of all cases: {', '.join(corpus)} (at most "
+            f"{MOST_CORPUS_RESAMPLES:,} resamples); their d_z, Cliff's delta and shares are of the per-case values."
+        )
+    if per_case:
+        notes.append(
+            f"Means of per-case scores are compared, not the corpus-level value: {', '.join(per_case)} (no column of "
+            "statistics; score the cases again to have it)."
+        )
     if assumed:
         notes.append(f"Direction not known, higher taken as better: {', '.join(assumed)}.")
-    tests = sum(pair.p is not None for pair in pairs)
-    if tests / (resamples + 1) >= alpha:
-        notes.append(f"{tests:,} tests with {resamples:,} flips cannot reach p < {alpha:g}; raise the resamples.")
     return notes
+
+
+def _too_few(pairs: Sequence[Pair], families: Sequence[Sequence[str]], resamples: int, alpha: float) -> list[str]:
+    """Whether the largest family has so many tests that no p-value of so few flips can be small enough."""
+    tests = max((sum(p.metric in family and p.p is not None for p in pairs) for family in families), default=0)
+    if tests / (resamples + 1) < alpha:
+        return []
+    return [f"{tests:,} tests with {resamples:,} flips cannot reach p < {alpha:g}; raise the resamples."]

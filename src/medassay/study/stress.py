@@ -2,24 +2,29 @@
 
 For one reference a metric should order: copy ≥ faithful paraphrase > the text, or a paraphrase, with one
 clinical error > an unrelated text (the *ladder*). All rungs count: each alone can be won by a shortcut.
-Rates are over pairs of texts of one reference, intervals over references.
+Rates are over pairs of texts of one reference, intervals over references. A text stands above another where it scores
+higher by more than a margin, a share of the metric's range that is stated with the result.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
 from medassay.study.material import FORMS, Material, Variant
 from medassay.study.resampling import Estimate, Floats
 from medassay.study.studentised import ratio
 
-_TIE = 1e-6
-"""Differences up to this share of the scale are rounding: neither above nor below."""
+MARGIN = 0.01
+"""Differences up to this share of the scale count as none, so that no metric is credited for a trace of a drop."""
+
+_ROUNDING = 1e-6
 
 _MOST_GROUPS = 12
 """With more groups than this the column is no grouping, and no ladder is drawn up for each."""
@@ -35,7 +40,8 @@ class Drop:
     made, not_made: in how many references; unscored: made, but without a number.
     drop: mean loss against the copy, in % of the metric's range (of the copy's score where it has none);
         negative where the changed text scores higher.
-    lower: share of texts that score below the copy; NaN, like the drop, where no text is scored.
+    lower: share of texts that score below the copy by more than the margin; NaN, like the drop, where no text is
+        scored.
     """
 
     form: str
@@ -81,11 +87,15 @@ RUNGS = (
 
 @dataclass(frozen=True)
 class Stress:
-    """The whole test: a card per metric, what was made, what a reader must know."""
+    """The whole test: a card per metric, what was made, what a reader must know.
+
+    margin: share of a metric's range (of its largest score where it has none) up to which two scores count as equal.
+    """
 
     cards: tuple[Card, ...]
     material: Material
     notes: tuple[str, ...]
+    margin: float = MARGIN
 
 
 def sensitivity_cards(
@@ -93,6 +103,7 @@ def sensitivity_cards(
     metrics: Sequence[Metric],
     values: Mapping[str, Values],
     *,
+    margin: float = MARGIN,
     resamples: int = 1000,
     seed: int = 1,
 ) -> Stress:
@@ -102,18 +113,29 @@ def sensitivity_cards(
         material: the originals with their variants.
         metrics: what is judged: names, directions, bounds and signatures.
         values: by metric, the scores of every original's variants against it.
+        margin: share of the metric's range by which a text must score higher to stand above another.
         resamples: of the bootstrap over references; 0 for no intervals.
         seed: of the resampling.
     """
-    cards = tuple(_card(metric, material, values[metric.name], resamples, seed) for metric in metrics)
-    notes = (*material.notes, f"Intervals: {resamples:,} bootstrap resamples over references; seed {seed}.")
-    return Stress(cards, material, notes)
+    if not 0 <= margin < 1:
+        raise MedassayError(f"margin must be from 0 to 1, a share of the metric's range, not {margin:g}")
+    cards = tuple(
+        _card(metric, material, _Values(metric, material, values[metric.name], margin), resamples, seed)
+        for metric in metrics
+    )
+    notes = (
+        *material.notes,
+        f"A text stands above another where it scores higher by more than {100 * margin:g} % of the metric's range (of "
+        "its largest score where it has none).",
+        f"Intervals: {resamples:,} bootstrap resamples over references; seed {seed}.",
+    )
+    return Stress(cards, material, notes, margin)
 
 
 class _Values:
     """One metric's numbers, turned so that more is better; unscored texts left out."""
 
-    def __init__(self, metric: Metric, material: Material, scores: Values) -> None:
+    def __init__(self, metric: Metric, material: Material, scores: Values, margin: float) -> None:
         sign = 1.0 if metric.higher_is_better else -1.0
         self.variants: list[list[Variant]] = [list(original.variants) for original in material.originals]
         values = [sign * row for row in scores]
@@ -121,7 +143,9 @@ class _Values:
         self.span = high - low if low is not None and high is not None else None
         finite = np.concatenate(values) if values else np.zeros(0)
         reach = float(np.nanmax(np.abs(finite))) if np.isfinite(finite).any() else 1.0
-        self.tie = _TIE * (self.span or max(reach, 1e-12))
+        # Below a millionth of the scale a difference is rounding, whatever margin is asked for.
+        self.scale = self.span or max(reach, 1e-12)
+        self.margin = max(margin, _ROUNDING) * self.scale
 
         self.by_form: list[dict[tuple[str, str | None], list[float]]] = []
         for row, numbers in zip(self.variants, values):
@@ -132,6 +156,13 @@ class _Values:
                     grouped.setdefault((variant.form, variant.kind), []).append(value)
             self.by_form.append(grouped)
 
+    def only(self, originals: Sequence[int]) -> _Values:
+        """The numbers of some of the originals, with the margin of all."""
+        part = copy(self)
+        part.variants = [self.variants[i] for i in originals]
+        part.by_form = [self.by_form[i] for i in originals]
+        return part
+
     def of(self, original: int, forms: Iterable[str], kind: str | None = None) -> Floats:
         """The numbers of one original's variants of these forms (and this kind), unscored ones left out."""
         grouped = self.by_form[original]
@@ -140,11 +171,11 @@ class _Values:
     def rate(
         self, better: Sequence[str], worse: Sequence[str], kind: str | None, resamples: int, seed: int
     ) -> Estimate:
-        """Share of pairs where a text of the better forms scores above one of the worse forms (of that kind)."""
+        """Share of pairs where a text of the better forms stands above one of the worse forms (of that kind)."""
         sums = []
         for i in range(len(self.by_form)):
             a, b = self.of(i, better), self.of(i, worse, kind)
-            sums.append((float((a[:, None] > b[None, :] + self.tie).sum()), float(len(a) * len(b))))
+            sums.append((float((a[:, None] > b[None, :] + self.margin).sum()), float(len(a) * len(b))))
         return _rate(np.array(sums), resamples, seed)
 
 
@@ -154,8 +185,7 @@ def _rate(sums: Floats, resamples: int, seed: int) -> Estimate:
     return replace(ratio(sums[sums[:, 1] > 0], resamples, seed, (0.0, 1.0)), n=int(sums[:, 1].sum()))
 
 
-def _card(metric: Metric, material: Material, scores: Values, resamples: int, seed: int) -> Card:
-    values = _Values(metric, material, scores)
+def _card(metric: Metric, material: Material, values: _Values, resamples: int, seed: int) -> Card:
     forms = {v.form for original in material.originals for v in original.variants}
     paraphrase = ("paraphrase",) if "paraphrase" in forms else ("rewording",)
     harmless, errors = ("harmless", *paraphrase), ("error", "reworded error")
@@ -173,7 +203,7 @@ def _card(metric: Metric, material: Material, scores: Values, resamples: int, se
         blind=_blind(values, harmless, resamples, seed),
         ladder=_ladder(values, paraphrase, resamples, seed),
         by_kind={kind: _rungs(values, paraphrase, kind, resamples, seed) for kind in kinds},
-        by_group=_by_group(metric, material, scores, paraphrase, resamples, seed),
+        by_group=_by_group(material, values, paraphrase, resamples, seed),
     )
 
 
@@ -198,9 +228,8 @@ def _ladder(values: _Values, paraphrase: Sequence[str], resamples: int, seed: in
 
 
 def _by_group(
-    metric: Metric,
     material: Material,
-    scores: Values,
+    values: _Values,
     paraphrase: Sequence[str],
     resamples: int,
     seed: int,
@@ -210,8 +239,7 @@ def _by_group(
         groups.setdefault(original.group, []).append(i)
     out = {}
     for group, members in groups.items() if 1 < len(groups) <= _MOST_GROUPS else ():
-        part = replace(material, originals=tuple(material.originals[i] for i in members))
-        out[group] = _ladder(_Values(metric, part, [scores[i] for i in members]), paraphrase, resamples, seed)
+        out[group] = _ladder(values.only(members), paraphrase, resamples, seed)
     return out
 
 
@@ -231,7 +259,7 @@ def _lowest(values: _Values, resamples: int, seed: int) -> Estimate:
         stranger = values.of(i, ("unrelated",))
         rest = values.of(i, {v.form for v in values.variants[i]} - {"unrelated"})
         if len(stranger) and len(rest):
-            sums.append((float(stranger.max() < rest.min() - values.tie), 1.0))
+            sums.append((float(stranger.max() < rest.min() - values.margin), 1.0))
     return _rate(np.array(sums), resamples, seed)
 
 
@@ -244,12 +272,12 @@ def _drops(values: _Values, material: Material, resamples: int, seed: int) -> li
         for i, row in enumerate(values.variants):
             count = sum((v.form, v.kind) == (form, kind) for v in row)
             made += count
-            copy, changed = values.of(i, ("copy",)), values.of(i, (form,), kind)
-            unscored += count - len(changed) if len(copy) else count
-            scale = values.span or (abs(float(copy[0])) if len(copy) else 0.0)
-            if len(copy) and len(changed) and scale > 0:
-                sums.append((100.0 * float((copy[0] - changed).sum()) / scale, float(len(changed))))
-                fell += int((changed < copy[0] - values.tie).sum())
+            same, changed = values.of(i, ("copy",)), values.of(i, (form,), kind)
+            unscored += count - len(changed) if len(same) else count
+            scale = values.span or (abs(float(same[0])) if len(same) else 0.0)
+            if len(same) and len(changed) and scale > 0:
+                sums.append((100.0 * float((same[0] - changed).sum()) / scale, float(len(changed))))
+                fell += int((changed < same[0] - values.margin).sum())
         missed = sum(material.not_made.get((form, kind), {}).values())
         array = np.array(sums).reshape(-1, 2)
         lower = fell / float(array[:, 1].sum()) if len(array) else math.nan
