@@ -8,7 +8,7 @@ ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(ENOUGH)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: models demo test lint setup readme graph bench profile papers which-metric clean
+.PHONY: models demo test lint setup readme graph bench profile papers which-metric docs clean
 
 # The environment of a user: core only. Stamp files make repeated calls instant.
 $(VENV)/.core: pyproject.toml
@@ -82,6 +82,18 @@ models: .venv-train/.ready
 .venv-train/.ready: pyproject.toml
 	@$(PYTHON) -m venv .venv-train
 	@.venv-train/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[train]'
+	@touch $@
+
+# build/site: the documentation as a site, searchable, readable without a network; a broken link ends it.
+docs: .venv-docs/.ready
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
+	@echo "open build/site/index.html"
+
+.venv-docs/.ready: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "medassay needs Python 3.11 or newer (set PYTHON=/path/to/python)"; exit 1; }
+	@echo "setting up .venv-docs (once)"
+	@$(PYTHON) -m venv .venv-docs
+	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10' 'mkdocstrings-python>=2.0,<3' ruff
 	@touch $@
 
 clean:

@@ -25,6 +25,8 @@ COMMANDS = {
     "extract": [],
     "compare": [],
     "validate": [],
+    "run": [],
+    "bench": [],
     "stress": [],
     "annotate": ["new", "serve", "links", "agreement", "export", "check"],
     "baseline": ["lead3"],
@@ -63,7 +65,7 @@ def test_from_a_baseline_to_a_study(tmp_path: Path, medassay: Callable) -> None:
     assert {row["system"] for row in table(texts)} == {"alder", "birch", "lead3"}
     ran = medassay("annotate", "new", study, "--cases", texts, "--annotators", "anna,ben")
     assert ran.code == 0, ran.err
-    assert "15 cases, 45 texts" in ran.out
+    assert "36 cases, 108 texts" in ran.out
     ran = medassay("annotate", "export", study, "--out", tmp_path / "human.csv")
     assert (ran.code, ran.err) == (2, f"medassay: {study}: no task is finished yet\n")
 
@@ -101,3 +103,42 @@ def test_output_that_cannot_be_written_is_an_error() -> None:
     assert done.returncode == 2
     assert b"No space left on device" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+def test_verbose_says_what_is_done(medassay: Callable) -> None:
+    command = ("score", example("notes.csv"), "--metrics", "rouge1", "--resamples", 0)
+    quiet = medassay(*command)
+    for arguments in ((*command, "--verbose"), ("--verbose", *command)):
+        ran = medassay(*arguments)
+        assert (ran.code, ran.out) == (0, quiet.out)
+        for words in ("metric rouge1", "engine local", "scored; rows with problems: 0"):
+            assert words in ran.err
+    assert quiet.err == ""
+
+
+def test_verbose_shows_where_an_error_arose(medassay: Callable) -> None:
+    ran = medassay("score", "absent.csv", "--verbose")
+    assert ran.code == 2
+    assert "Traceback" in ran.err
+    assert ran.err.splitlines()[-1].startswith("medassay: absent.csv")
+    assert "Traceback" not in medassay("score", "absent.csv").err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("medassay sc", "score"), ("medassay score --rep", "--report"), ("medassay annotate agr", "agreement")],
+)
+def test_completion(words: str, expected: str) -> None:
+    count = len(words.split()) - 1
+    asked = {"_MEDASSAY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(count)}
+    done = subprocess.run(
+        [sys.executable, "-m", "medassay"], env={**os.environ, **asked}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == [expected]
+
+
+def test_the_completion_script(medassay: Callable) -> None:
+    ran = medassay("--show-completion", "bash")
+    assert (ran.code, ran.err) == (0, "")
+    assert "_MEDASSAY_COMPLETE=complete_bash" in ran.out

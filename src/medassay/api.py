@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from medassay.metrics.subject import Prompts, Subject
     from medassay.metrics.trust import Trust
     from medassay.study import Aggregate
+
+_LOG = logging.getLogger(__name__)
 
 _EXPLAINED = 2_000
 """Cases that a report page carries: a result of no more keeps its evidence without being asked."""
@@ -253,16 +256,20 @@ class FileRun:
 
     def run(self) -> FileOutcome:
         """Do it. Raises InputError before anything is scored where a path or a column cannot be meant."""
+        self.check()
+        if self.observable_only:
+            self.metrics = signed_observable(self.metrics)
+        with hold(self.paths.outputs):
+            return self._run()
+
+    def check(self) -> None:
+        """Raise InputError where a path, a column or two options together cannot be meant; nothing is scored."""
         if self.store is not None and self.engine.name == "ray":
             raise InputError(f"--store {self.store}: keeps results of the local engine; leave it out with --engine ray")
         if self.observable_only and self.engine.name == "ray":
             raise InputError("--observable-only works with the local engine; leave out --engine ray")
-        if self.observable_only:
-            self.metrics = signed_observable(self.metrics)
         self.paths.check(self.inputs)
         self._check_columns()
-        with hold(self.paths.outputs):
-            return self._run()
 
     @property
     def paths(self) -> RunPaths:
@@ -275,8 +282,12 @@ class FileRun:
         summary = Summary(self.metrics, self.by or "system", self.cluster, self.resamples, self.seed)
         routes = RouteCount()
         sinks = [summary, routes, DomainWatch(self.metrics), *self.sinks, *self._file_sinks(summary)]
+        for metric in self.metrics:
+            _LOG.info("metric %s", metric.signature)
         with ExitStack() as stack:
             store = stack.enter_context(self._open_store())
+            kept = "none" if store is None else store.path
+            _LOG.info("scoring %s: engine %s, store of results %s", self.cases, self.engine.name, kept)
             path, kind = self.cases, self.format
             if self._over_set and self.paths.streams:
                 path, kind = stack.enter_context(copied(self.cases, self.format))
@@ -296,6 +307,7 @@ class FileRun:
                 batch=self.batch,
                 progress=self.progress,
             ).run()
+            _LOG.info("scored; rows with problems: %d", len(outcome.problems))
             if store is not None and self.store is None:
                 store.delete()
         return FileOutcome(summary.aggregates, outcome.problems, outcome.ended, routes.routes, outcome.remarks)

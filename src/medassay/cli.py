@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 import traceback
@@ -21,6 +22,7 @@ from medassay.commands.extract import extract
 from medassay.commands.metrics import metrics
 from medassay.commands.models import models_app
 from medassay.commands.perturb import perturb
+from medassay.commands.run import run
 from medassay.commands.score import score
 from medassay.commands.serve_scores import serve_scores
 from medassay.commands.stress import stress
@@ -35,12 +37,12 @@ app = typer.Typer(
     name="medassay",
     help="Judge machine-written medical text. For research and quality assurance, not for clinical decisions.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 _COMMANDS = (
-    score, check, extract, compare, validate, bench, stress, trust, perturb, serve_scores, metrics, train, demo,
+    score, check, extract, compare, validate, run, bench, stress, trust, perturb, serve_scores, metrics, train, demo,
 )  # fmt: skip
 for _command in _COMMANDS:
     app.command()(_command)
@@ -63,8 +65,42 @@ def start(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Say what is done and how long it takes; also after the command.")
+    ] = False,
 ) -> None:
     """Judge machine-written medical text. For research and quality assurance, not for clinical decisions."""
+
+
+def _take_verbose(arguments: list[str]) -> tuple[list[str], bool]:
+    """The arguments without `--verbose`, which may stand anywhere before `--`; whether it was there.
+
+    >>> _take_verbose(["score", "x.csv", "--verbose"])
+    (['score', 'x.csv'], True)
+    """
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    kept = [argument for argument in arguments[:end] if argument != "--verbose"]
+    return kept + arguments[end:], len(kept) < end
+
+
+class _Said(logging.Handler):
+    """What the package logs, as messages with the milliseconds since the start."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(f"{record.relativeCreated:6.0f} ms  {record.getMessage()}")
+
+
+def _set_logging(verbose: bool) -> None:
+    logger = logging.getLogger("medassay")
+    logger.handlers = [_Said()] if verbose else []
+    logger.setLevel(logging.INFO if verbose else logging.NOTSET)
+
+
+def _completing() -> bool:
+    """Whether a shell asks for completions, or a person for the shell's script; both end by sys.exit."""
+    return "_MEDASSAY_COMPLETE" in os.environ or any(
+        argument in sys.argv for argument in ("--show-completion", "--install-completion")
+    )
 
 
 def _drop_output() -> None:
@@ -95,9 +131,13 @@ def main() -> NoReturn:
 
     _ready_streams()
     one_thread_for_blas()
+    arguments, verbose = _take_verbose(sys.argv[1:])
+    _set_logging(verbose)
     try:
-        code: Any = app(standalone_mode=False)
+        code: Any = app(arguments, standalone_mode=False, prog_name="medassay")
     except MedassayError as error:
+        if verbose:
+            traceback.print_exc()
         say(str(error))
         sys.exit(STOPPED)
     except typer.Exit as stop:
@@ -109,6 +149,8 @@ def main() -> NoReturn:
         _drop_output()
         sys.exit(0)
     except SystemExit as stop:
+        if _completing():
+            raise
         _drop_output()
         if isinstance(stop.__context__, BrokenPipeError):  # rich leaves so when the reader of our output has gone
             sys.exit(0)

@@ -36,6 +36,9 @@ INTERRUPTED = 130
 _LISTED = 8
 """Problems printed in full; the rest are counted (with --out all of them are in the meta file)."""
 
+_COUNTED = 100_000_000
+"""Bytes of case files whose rows are counted before a run, for a total and the time left: one to two seconds' work."""
+
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Addresses that only this machine can reach."""
 
@@ -137,17 +140,51 @@ def progress_bar(what: str, unit: str, total: int | None = None) -> Iterator[Cal
     Returns:
         A function that is told how many are done, and of how many (None: as before).
     """
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not _watched():
         yield lambda done, of: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    counted = TextColumn(f"{what}, {{task.completed:,}} {unit}")
-    columns = (SpinnerColumn(), counted, BarColumn(), TimeElapsedColumn())
+    left = [TextColumn("left"), TimeRemainingColumn()] if total else []
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), *left)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done, of: bar.update(task, completed=done, total=of)
+        task = bar.add_task(_counted(what, unit, 0, total), total=total)
+        yield lambda done, of: bar.update(task, completed=done, total=of, description=_counted(what, unit, done, of))
+
+
+def _watched() -> bool:
+    """Whether somebody looks at a bar: standard error is a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _counted(what: str, unit: str, done: int, total: int | None) -> str:
+    """What stands before a bar.
+
+    >>> _counted("scoring", "cases", 12, 1200)
+    'scoring, 12 of 1,200 cases'
+    """
+    return f"{what}, {done:,} {unit}" if total is None else f"{what}, {done:,} of {total:,} {unit}"
+
+
+def count_rows(cases: str, format: str | None = None) -> int | None:
+    """How many rows a case file (or a folder of them) has, for a bar's total.
+
+    None where nobody would see it, where the rows can be read only once, where the files are so large that counting
+    would be noticed, or where they cannot be read: what is wrong with them is for the run to say.
+    """
+    from medassay.cases import case_files
+    from medassay.records import read_records
+
+    if not _watched() or not Path(cases).exists():
+        return None
+    try:
+        files = case_files(cases, format)
+        if not all(Path(file).is_file() for file in files) or sum(Path(f).stat().st_size for f in files) > _COUNTED:
+            return None
+        return sum(1 for file in files for _ in read_records(file, format=format))
+    except (InputError, OSError):
+        return None
 
 
 def progress(
@@ -165,6 +202,11 @@ def progress(
 def scoring_progress(batches: Iterable[list[T]], total: int | None = None) -> Iterator[list[T]]:
     """Batches of scored cases with a bar."""
     return progress(batches, "scoring", "cases", total, len)
+
+
+def file_progress(cases: str, format: str | None = None) -> Callable[[Iterable[list[T]]], Iterator[list[T]]]:
+    """A bar for the scored cases of a file, with its number of rows as the total where that can be known."""
+    return lambda batches: scoring_progress(batches, count_rows(cases, format))
 
 
 def parse_mapping(text: str) -> dict[str, str]:

@@ -53,7 +53,7 @@ def check(
         keep=not no_store,
         inputs={"--models": console.existing(models)},
         engine=load_engine("local", workers=workers),
-        progress=console.scoring_progress,
+        progress=console.file_progress(cases, format),
         file_sinks=writers,
     ).run()
     print_check(Console(), summary)

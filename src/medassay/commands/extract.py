@@ -124,7 +124,7 @@ class Extraction:
     def _write(self, records: Iterator[dict[str, Any]], stream: IO[str] | None, page: ExtractPage | None) -> None:
         from medassay.files import json_text
 
-        for record in console.progress(records, "reading", "reports"):
+        for record in console.progress(records, "reading", "reports", console.count_rows(self.cases, self.format)):
             self.count += 1
             if stream is not None:
                 stream.write(json_text(record) + "\n")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from medassay import console
+
+if TYPE_CHECKING:
+    from medassay.api import FileOutcome, FileRun
 
 
 def score(
@@ -36,15 +39,9 @@ def score(
     address: Annotated[str | None, typer.Option(help="The Ray cluster; default: one on this machine.")] = None,
 ) -> None:
     """Score a file of cases; print a summary, write scores and a report page."""
-    import gc
-
-    from rich.console import Console
-
     from medassay.api import FileRun, metrics_for
     from medassay.engine import load_engine
-    from medassay.engine.worker import RARELY
     from medassay.metrics.registry import load_metrics
-    from medassay.report import print_summary
 
     columns = console.parse_mapping(map_)
     loaded = load_metrics(
@@ -71,12 +68,25 @@ def score(
         distribution=save_distribution,
         inputs={"--metrics": console.files_in(metrics), "--models": console.existing(models)},
         engine=load_engine(engine, workers=workers, address=address, case_timeout=case_timeout),
-        progress=console.scoring_progress,
+        progress=console.file_progress(cases, format),
     )
     console.say_unlimited(case_timeout, loaded)
+    outcome = score_and_tell(job)
+    console.finish(cases, outcome.problems, outcome.ended)
+
+
+def score_and_tell(job: FileRun) -> FileOutcome:
+    """Run it, print its summary and its remarks, and name the files that it wrote."""
+    import gc
+
+    from rich.console import Console
+
+    from medassay.engine.worker import RARELY
+    from medassay.report import print_summary
+
     gc.set_threshold(*RARELY)
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)
     console.say_warnings(outcome.remarks)
-    console.say_written(scores=out, report=report, distribution=save_distribution)
-    console.finish(cases, outcome.problems, outcome.ended)
+    console.say_written(scores=job.out, report=job.report, distribution=job.distribution)
+    return outcome

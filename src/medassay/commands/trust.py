@@ -95,7 +95,7 @@ def trust(
         histories=histories,
         stained=stained,
         engine=Local(workers, case_timeout=case_timeout),
-        progress=console.scoring_progress,
+        progress=console.file_progress(cases, format),
     )
     console.say_unlimited(case_timeout, made.members)
     outcome = job.run()

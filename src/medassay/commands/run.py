@@ -1,0 +1,131 @@
+"""`medassay run`: a whole evaluation from one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from medassay import console
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from medassay.commands.run_file import ComparisonPlan, RunFile
+    from medassay.metrics.base import Metric
+    from medassay.paths import Given
+    from medassay.study import Comparison
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="Run file (.yaml or .toml): cases, metrics, outputs, comparisons.")],
+    check: Annotated[bool, typer.Option("--check", help="Check the file and end; nothing is scored.")] = False,
+) -> None:
+    """Score, report and compare as a run file says (docs/run.md)."""
+    from medassay.api import FileRun, metrics_for
+    from medassay.commands.run_file import check_case_columns, check_metrics, read_run_file
+    from medassay.commands.score import score_and_tell
+    from medassay.engine import load_engine
+    from medassay.metrics.registry import load_metrics
+
+    plan = read_run_file(file)
+    names = ",".join(plan.metrics)
+    check_case_columns(plan)
+    metrics = load_metrics(
+        names or metrics_for(str(plan.cases), plan.columns, plan.format),
+        models=plan.models,
+        references=plan.references,
+        observable_only=plan.observable_only or None,
+    )
+    check_metrics(plan, _columns(metrics))
+    inputs: dict[str, Given] = {
+        "run file": file,
+        "metrics": console.files_in(names),
+        "models": console.existing(plan.models),
+    }
+    job = FileRun(
+        str(plan.cases),
+        metrics,
+        columns=plan.columns,
+        format=plan.format,
+        out=plan.out,
+        report=plan.report,
+        by=plan.by,
+        cluster=plan.cluster,
+        resamples=plan.resamples,
+        seed=plan.seed,
+        strict=plan.strict,
+        observable_only=plan.observable_only,
+        inputs=inputs,
+        engine=load_engine("local", workers=plan.workers, address=None, case_timeout=plan.case_timeout),
+        progress=console.file_progress(str(plan.cases), plan.format),
+    )
+    console.check_paths({**inputs, "cases": plan.cases}, _outputs(plan))
+    job.check()
+    if check:
+        print(f"{file}: {len(metrics)} metrics and {len(plan.comparisons)} comparisons; nothing was scored")
+        return
+    console.say_unlimited(plan.case_timeout, metrics)
+    outcome = score_and_tell(job)
+    for comparison in plan.comparisons:
+        _compare(plan, comparison, [metric.name for metric in metrics], outcome.ended)
+    console.finish(plan.cases, outcome.problems, outcome.ended)
+
+
+def _columns(metrics: Sequence[Metric]) -> Iterator[str]:
+    """The columns that the scores file will have for the metrics."""
+    for metric in metrics:
+        yield metric.name
+        yield from (f"{metric.name}.{part}" for part in metric.parts)
+
+
+def _outputs(plan: RunFile) -> dict[str, Given]:
+    """Every file that the run writes, by what messages call it."""
+    from medassay.engine.scores_file import meta_path
+
+    outputs: dict[str, Given] = {"out": plan.out, "report": plan.report}
+    if plan.out is not None:
+        outputs["meta file"] = meta_path(plan.out)
+    return outputs | {f"{comparison.key}.out": comparison.out for comparison in plan.comparisons}
+
+
+def _compare(plan: RunFile, wanted: ComparisonPlan, metrics: Sequence[str], ended: Collection[str]) -> None:
+    """Print one comparison of the scores file, and write it where a file is named."""
+    from rich.console import Console
+
+    from medassay.engine.score_table import read_scores
+    from medassay.files import write_text
+    from medassay.report import comparison_text, print_comparison
+    from medassay.study import compare
+
+    assert plan.out is not None  # read_run_file sees to it
+    scores = read_scores(plan.out)
+    written = []
+    for title, names in _families(wanted, metrics):
+        left = [name for name in names if not any(f"{name}.".startswith(f"{metric}.") for metric in ended)]
+        for name in (name for name in names if name not in left):
+            console.say(f"{wanted.key}: '{name}' is left out: the metric failed on every row")
+        if not left:
+            continue
+        compared: Comparison = compare(
+            scores, wanted.by, wanted.item, metrics=left, resamples=wanted.resamples, seed=wanted.seed
+        )
+        print(f"\n{title}\n")
+        print_comparison(Console(), compared)
+        written.append(f"{title}\n\n{comparison_text(compared)}\n")
+    if wanted.out is not None:
+        write_text(wanted.out, "\n".join(written))
+        console.say_written(comparison=wanted.out)
+
+
+def _families(wanted: ComparisonPlan, metrics: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """The metrics whose p-values are corrected together: all of them, or the primary one and the others apart."""
+    named = [name for name in wanted.metrics or metrics if name != wanted.primary]
+    title = f"Comparison by {wanted.by}"
+    if wanted.primary is None:
+        yield title, named
+        return
+    yield f"{title}: primary metric", [wanted.primary]
+    if named:
+        yield f"{title}: other metrics (corrected among themselves)", named
