@@ -17,7 +17,13 @@ def test_reports_without_images_are_partly_assessed() -> None:
     assert second["stability.unscored"] == "no candidate_stain and no candidate_attack"
     assert first["grounding.unscored"] == "no image"
     assert first["route"] == "review" and "grounding: no image" in first["trust.partial"]
-    assert first["trust"] == pytest.approx(first["logic"])
+    assert first["trust"] is None and first["trust.unscored"].startswith("partial: grounding: no image")
+    assert first["trust.logic"] == pytest.approx(first["logic"])
+
+
+def test_logic_alone_is_the_whole_where_the_weights_say_so() -> None:
+    [row] = medassay.trust([REPORT], weights="0,1,0").rows()
+    assert row["trust"] == pytest.approx(row["logic"]) and not row.get("trust.partial")
 
 
 def test_lists_must_be_as_long_as_the_reports() -> None:

@@ -108,3 +108,15 @@ def test_synoptic_marks_are_spans_of_known_elements() -> None:
         assert set(row["elements"]) <= set(ELEMENTS) and "text" not in row
         assert all(0 <= start < end for spans in row["elements"].values() for start, end in spans)
     assert len({row["id"] for row in reports}) == len(reports) == 68
+
+
+def test_the_policy_says_what_it_rests_on() -> None:
+    from medassay.metrics.policy import read_policy
+
+    policy = read_policy(CORPUS / "policies" / "graded-1.json")
+    basis = policy.calibration
+    assert policy.weights["stability"] == 0  # the reports have no perturbed versions
+    assert basis["independent"] < basis["n"] and basis["curve"] and "level above 1" in basis["label"]
+    assert {"grounding", "logic"} <= set(basis["signatures"])
+    # Trust does not separate these reports, so the policy releases none.
+    assert policy.deploy is None

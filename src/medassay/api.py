@@ -120,8 +120,9 @@ def trust(
 ) -> Result:
     """Grounding, logic, stability and trust of reports (or ready-made cases), each with a route; no reference.
 
-    The route of a case is in `result["trust"][i].labels["route"]` and in `result.rows()`. For research and quality
-    assurance.
+    The route of a case is in `result["trust"][i].labels["route"]` and in `result.rows()`. A case of which a dimension
+    could not be assessed has no trust: it is unscored as partial, and what is missing is in `labels["trust.partial"]`.
+    For research and quality assurance.
 
     Args:
         images: an image or slide file per report.
@@ -202,13 +203,15 @@ class FileOutcome:
     """What a run over a file came to.
 
     problems: rows and metrics with problems. ended: metrics that failed on every case, each with its error.
-    routes: how many cases take each route. remarks: what a reader of the results must know.
+    routes: how many cases take each route. partial: how many have partial trust.
+    remarks: what a reader of the results must know.
     """
 
     aggregates: Sequence[Aggregate]
     problems: Sequence[str]
     ended: Mapping[str, str]
     routes: Counter[str]
+    partial: int
     remarks: Sequence[str] = ()
 
 
@@ -310,7 +313,9 @@ class FileRun:
             _LOG.info("scored; rows with problems: %d", len(outcome.problems))
             if store is not None and self.store is None:
                 store.delete()
-        return FileOutcome(summary.aggregates, outcome.problems, outcome.ended, routes.routes, outcome.remarks)
+        return FileOutcome(
+            summary.aggregates, outcome.problems, outcome.ended, routes.routes, routes.partial, outcome.remarks
+        )
 
     def _file_sinks(self, summary: Summary) -> Iterator[Sink]:
         """A sink for each file that was asked for."""

@@ -25,7 +25,7 @@ class Score:
     unscored: why the case cannot be scored (no reference, nothing to assess). A property of the text.
     failed: how the metric broke on it (`ValueError: …`, an endpoint that is down). Never kept in a store.
     parts: named components (`precision`, `recall`, …); they become columns `<metric>.<part>`. One that is not finite
-        is left out, and its cell is empty.
+        is left out, and its cell is empty. An unscored case may have some.
     evidence: what the number rests on, as plain JSON data; drawn by the report page.
     statistics: what aggregates are built from (see `Metric.combine`); the value itself by default.
     labels: words that go with the verdict, by column name (`route`: `deploy`); an unscored case may have them.
@@ -90,13 +90,14 @@ class Score:
         if self.failed is not None:
             return _json({"f": self.failed, **({"e": dict(self.evidence)} if self.evidence else {})})
         if self.value is None:
-            return _json({"u": self.unscored, **({"l": dict(self.labels)} if self.labels else {})})
-        record: dict[str, Any] = {"v": self.value}
+            record: dict[str, Any] = {"u": self.unscored}
+        else:
+            record = {"v": self.value}
         if self.parts:
             record["p"] = dict(self.parts)
         if self.evidence:
             record["e"] = dict(self.evidence)
-        if self.statistics != (self.value,):
+        if self.value is not None and self.statistics != (self.value,):
             record["s"] = self.statistics
         if self.labels:
             record["l"] = dict(self.labels)
@@ -109,7 +110,8 @@ class Score:
         if "f" in record:
             return cls.failure(record["f"], record.get("e"))
         if "u" in record:
-            return cls.none(record["u"], record.get("l"))
+            given = {"parts": record.get("p", {}), "evidence": record.get("e", {}), "labels": record.get("l", {})}
+            return cls(None, unscored=record["u"], **given)
         return cls(
             record["v"],
             parts=record.get("p", {}),

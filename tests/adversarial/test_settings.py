@@ -61,7 +61,7 @@ def test_every_setting_of_ours_says_its_type_and_every_number_its_range(
             "grounding(seed=-1)",
             "grounding(windows=2)",
         ),
-        *("stability(distance=none)", "z(rouge1,bleu,missing=drop)", "mist-comb1(missing=1)", "mist(negation=none)"),
+        *("stability(distance=cosine)", "z(rouge1,bleu,missing=drop)", "mist-comb1(missing=1)", "mist(negation=none)"),
         *("hallucination(counts=perhaps)", "medbartscore(alpha=-0.5)", "bartscore(lift=2)"),
         *("judge(url=http://localhost/v1,model=m,timeout=nan)", "judge(url=http://localhost/v1,model=m,calls=-1)"),
         "judge(url=http://localhost/v1,model=m,repeats=1.5)",

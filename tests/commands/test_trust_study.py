@@ -36,7 +36,7 @@ class Moody(Metric):
 
 
 def test_runs_are_scored_in_another_order_and_put_back() -> None:
-    cases = [Case(str(k), "x", extra={"g": k / 10, "l": 1.0, "s": None}) for k in range(5)]
+    cases = [Case(str(k), "x", extra={"g": k / 10, "l": 1.0, "s": 0.5}) for k in range(5)]
     values, reasons = score_runs(cases, lambda: [*(whole := Trust(three())).members, whole], 3, 1)
     [*_, trust] = repeat_runs(values, reasons).rows
     assert (trust["mean sd"], trust["largest sd"], trust["bit for bit"], trust["n"]) == (0.0, 0.0, 5, 5)
@@ -65,11 +65,14 @@ def labelled(tmp_path: Path) -> Path:
 
 def test_calibrate_writes_a_policy_that_trust_takes(tmp_path: Path, labelled: Path, medassay: Callable) -> None:
     policy, page = tmp_path / "policy.json", tmp_path / "page.html"
+    meta = {"signatures": {"logic": "logic|v:1"}, "higher_is_better": {"logic": True}}
+    (tmp_path / "scores.csv.meta.json").write_text(json.dumps(meta))
     arguments = ("--human", "people", "--good-at", 1, "--risk", 0.2, "--out", policy, "--report", page)
     ran = medassay("trust-study", "calibrate", labelled, *arguments)
     assert ran.code == 0, ran.err
     record = json.loads(policy.read_text())
     assert record["deploy"] is not None and record["calibration"]["bound"] <= 0.2
+    assert record["calibration"]["signatures"] == {"logic": ["logic|v:1"]}
     assert "What deploys" in ran.out and "95 % confidence" in ran.out
     assert '<svg class="curve"' in page.read_text()
     assert Trust(three(), policy=str(policy)).policy.deploy == record["deploy"]
@@ -98,7 +101,8 @@ def test_sensitivity_and_repeat_commands(tmp_path: Path, medassay: Callable, mon
     real = registry._load
 
     def load(request: str, settings: Any) -> Any:
-        return Given(request) if request in ("grounding", "logic") else real(request, settings)
+        name = request.partition("(")[0]
+        return Given(request) if name in ("grounding", "logic", "stability") else real(request, settings)
 
     monkeypatch.setattr(registry, "_load", load)
     path = tmp_path / "cases.csv"
@@ -106,9 +110,12 @@ def test_sensitivity_and_repeat_commands(tmp_path: Path, medassay: Callable, mon
     ran = medassay("trust-study", "sensitivity", path, "--metrics", "rougeL", "--out", tmp_path / "s.csv")
     assert ran.code == 0, ran.err
     assert "visual hallucination" in ran.out and "rougeL" in ran.out
-    ran = medassay("trust-study", "repeat", path, "--runs", 2)
+    rows = list(csv.DictReader((tmp_path / "s.csv").open()))
+    assert {"logic(mode=paper)", "grounding(mode=paper)"} <= {row["metric"] for row in rows}
+    ran = medassay("trust-study", "repeat", path, "--runs", 2, "--metrics", "risk,rougeL", "--out", tmp_path / "r.csv")
     assert ran.code == 0, ran.err
     assert "bit for bit" in ran.out
+    assert {"trust", "risk", "rougeL"} <= {row["score"] for row in csv.DictReader((tmp_path / "r.csv").open())}
     lines = [{"id": "1", "reference": "No tumor. Free.", "kind": kind, "candidate": text} for kind, text in
              [("contradiction", "No tumor. Free. Tumor."), ("paraphrase_a", "Tumor absent.")]]  # fmt: skip
     changes = tmp_path / "changes.jsonl"
@@ -127,3 +134,49 @@ def test_a_case_file_with_a_column_kind_is_changed_by_rule(tmp_path: Path, medas
     path.write_text("id,text\n1,Colon.\n")
     ran = medassay("trust-study", "sensitivity", path, "--metrics", "rougeL")
     assert ran.code == 2 and "no row brings a paraphrase or a contradiction" in ran.err
+
+
+def test_hierarchy_command(tmp_path: Path, medassay: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = registry._load
+
+    def load(request: str, settings: Any) -> Any:
+        name = request.partition("(")[0]
+        return Given(request) if name in ("grounding", "logic", "stability") else real(request, settings)
+
+    monkeypatch.setattr(registry, "_load", load)
+    path, out = tmp_path / "cases.csv", tmp_path / "h.csv"
+    lines = [f"{k},Colon.,{k % 5},{1 - (k % 5) / 5},{1 - (k % 2)},i{k // 5}" for k in range(30)]
+    path.write_text("id,candidate,level,g,l,slide\n" + "\n".join(lines) + "\n")
+    words = ("--cluster", "slide", "--metrics", "rougeL", "--resamples", 99)
+    ran = medassay("trust-study", "hierarchy", path, *words, "--out", out)
+    assert ran.code == 0, ran.err
+    rows = {(row["mode"], row["score"]): row for row in csv.DictReader(out.open())}
+    assert float(rows["clinical", "grounding alone"]["Spearman"]) == pytest.approx(1.0)
+    assert float(rows["paper", "grounding alone"]["p"]) == pytest.approx(0.01)
+    assert "stability was never assessed" in " ".join(ran.out.split())
+    ran = medassay("trust-study", "hierarchy", path, "--level", "grade")
+    assert ran.code == 2 and "no column 'grade'" in ran.err
+
+
+def test_levels_that_grow_with_the_error_calibrate_too(tmp_path: Path, labelled: Path, medassay: Callable) -> None:
+    rows = list(csv.DictReader(labelled.open()))
+    path, policy = tmp_path / "levels.csv", tmp_path / "policy.json"
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(row | {"people": str(5 - int(row["people"]))} for row in rows)
+    words = ("--human", "people", "--lower-is-better", "--good-at", 4, "--risk", 0.2, "--out", policy)
+    ran = medassay("trust-study", "calibrate", path, *words)
+    assert ran.code == 0, ran.err
+    turned = json.loads(policy.read_text())
+    ran = medassay(
+        "trust-study", "calibrate", labelled, "--human", "people", "--good-at", 1, "--risk", 0.2, "--out", policy
+    )
+    plain = json.loads(policy.read_text())
+    assert turned["deploy"] == plain["deploy"] and turned["weights"] == plain["weights"]
+    assert turned["calibration"]["label"] == "people above 4 is bad"
+
+
+def test_a_cluster_column_that_is_missing_is_told(tmp_path: Path, labelled: Path, medassay: Callable) -> None:
+    ran = medassay("trust-study", "ablation", labelled, "--human", "people", "--cluster", "slide")
+    assert ran.code == 2 and "no column 'slide' to group rows by" in ran.err

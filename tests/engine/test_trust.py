@@ -72,6 +72,8 @@ def test_scores_routes_and_evidence(tmp_path: Path, images: Path, medassay: Call
     assert (good["route"], half["route"]) == ("deploy", "review")
     assert float(good["trust"]) == pytest.approx(0.4 * 0.9 + 0.3 + 0.3)
     assert half["stability"] == "" and "failed" in half["stability.unscored"]
+    assert half["trust"] == "" and half["trust.unscored"].startswith("partial: stability: stain")
+    assert half["trust.grounding"] == "0.9" and "Partial: 1 of 3 reports" in " ".join(ran.out.split())
     assert half["trust.partial"].startswith("stability: stain: the generation failed")
     assert poor["route"] in ("review", "reject") and poor["level"] == "patch"
     assert "deploy       1" in ran.out and "not calibrated" in ran.out

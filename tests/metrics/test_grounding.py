@@ -171,3 +171,20 @@ def test_a_phrase_close_to_all_images_is_put_on_the_same_scale() -> None:
 def test_heat_map_runs_from_worst_to_best() -> None:
     views = Views(np.eye(2, dtype=np.float32), np.array([[0, 0, 9, 9], [9, 0, 9, 9]]), 18, 9, None)
     assert heat_map(views, np.array([[0.0, 1.0]], np.float32)) == [[9, 0, 9, 9, 1.0], [0, 0, 9, 9, 0.0]]
+
+
+def test_the_published_form_takes_every_entity_and_its_best_window(metric: Grounding, pink: str) -> None:
+    paper = Grounding(mode="paper")
+    text = "A pink gland, grade 2, an unknown thing, no grey scar."
+    (score,) = paper.score([case(text, pink)])
+    records = score.evidence["groundings"]
+    assert {r["text"] for r in records} == {"pink gland", "grade 2", "unknown thing", "grey scar"}
+    assert all(r["assessable"] for r in records)
+    # S_g = mean over entities of the highest similarity over windows; a cosine, not a share.
+    by_hand = np.mean([max(patch["similarity"] for patch in r["patches"]) for r in records])
+    assert score.value == pytest.approx(by_hand, abs=1e-4) == score.parts["raw"]
+    assert score.evidence["patches"] > metric.score([case(text, pink)])[0].evidence["patches"]
+    assert paper.bounds == (-1.0, 1.0)
+    (wrong,) = paper.score([case("A grey scar.", pink)])
+    assert wrong.value is not None and wrong.value < 0
+    assert "mode:paper" in paper.signature and "models:colours" in paper.signature and "rivals" not in paper.signature

@@ -348,3 +348,31 @@ def test_the_store_keeps_answers_and_forgets_failures(tmp_path: Any, server: Ser
     assert [s.scores["judge"].value for s in first] == [0.8, None]
     assert [s.scores["judge"].value for s in again] == [0.8, 0.8]
     assert len(server.asked) == 4  # two, then the failed one, then the case with another reference
+
+
+def test_a_reference_free_judge_sees_the_candidate_alone(server: Server) -> None:
+    server.replies = [says(right)]
+    metric = judge(server, reference_free=True)
+    with_source = Case("2", "No mass.", ("A hidden reference.",), source="A hidden source.")
+    scores = metric.score([Case("1", "No mass."), with_source])
+    assert [score.value for score in scores] == [0.8, 0.8]
+    assert not any("hidden" in json.dumps(body) for body in server.asked)
+    assert "There is no reference" in server.asked[0]["messages"][0]["content"]
+    assert "judge-free-1@" in metric.signature and "sees:candidate|" in metric.signature
+    assert metric.reads == frozenset()
+
+
+def test_the_judge_is_shown_the_image(server: Server, tmp_path: Any) -> None:
+    image = pytest.importorskip("PIL.Image", reason="needs the extra slides")
+    pytest.importorskip("openslide", reason="needs the extra slides")
+    image.new("RGB", (1500, 300), (200, 100, 150)).save(tmp_path / "tile.png")
+    server.replies = [says(right)]
+    metric = judge(server, reference_free=True, image=True, images=str(tmp_path))
+    cases = [Case("1", "No mass.", image="tile.png"), Case("2", "No mass."), Case("3", "No mass.", image="none.png")]
+    shown, without, missing = metric.score(cases)
+    assert shown.value == 0.8 and len(server.asked) == 1
+    text, picture = server.asked[0]["messages"][1]["content"]
+    assert "No mass." in text["text"] and picture["image_url"]["url"].startswith("data:image/jpeg;base64,")
+    assert without.unscored == "no image"
+    assert missing.unscored is not None and "none.png" in missing.unscored
+    assert "sees:candidate+image|" in metric.signature and metric.reads == {"image"}

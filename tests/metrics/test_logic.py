@@ -145,3 +145,51 @@ def test_k_is_in_the_signature(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logic, "load", lambda role, spec: Answers())
     assert "k:2" in Logic(k=2).signature
     assert "ceil(0.3·pairs)" in Logic().signature
+
+
+LEIOMYOSARCOMA = (
+    "Bland spindle cells without atypia. No mitoses, no necrosis. Diagnosis: high grade leiomyosarcoma.",
+    "Spindle cells with marked atypia. Numerous mitoses, necrosis. Diagnosis: high grade leiomyosarcoma.",
+)
+
+
+def test_a_bland_description_contradicts_a_high_grade_tumour(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong, right = scored(monkeypatch, LEIOMYOSARCOMA)
+    assert wrong.value == pytest.approx(1 - RULED) and wrong.parts["contradictions"] == 1
+    (told,) = wrong.evidence["contradictions"]
+    assert told["kind"] == "cytology" and told["by"] == "rule"
+    assert LEIOMYOSARCOMA[0][slice(*told["premise"])] == "Bland spindle cells without atypia."
+    assert right.value is None or right.value > 0.9
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bland spindle cells without atypia. Diagnosis: leiomyoma.",
+        "Bland spindle cells without atypia. There is no high grade sarcoma. Diagnosis: leiomyoma.",
+        "Small bland cells in single files. Diagnosis: invasive lobular carcinoma, grade 1.",
+        "Part A. Prostate: bland cells without atypia. Part B. Bladder: high grade urothelial carcinoma.",
+    ],
+)
+def test_bland_cells_alone_accuse_nobody(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    (score,) = scored(monkeypatch, [text])
+    assert score.value is None or score.parts["contradictions"] == 0
+
+
+def test_statements_reach_the_model_as_whole_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Answers()
+    asked: list[tuple[str, str]] = []
+    monkeypatch.setattr(model, "probabilities", lambda pairs: (asked.extend(pairs), Answers().probabilities(pairs))[1])
+    scored(monkeypatch, ["Diagnosis: fibroadenoma; breast\nMicroscopy: ducts with stroma, apocrine change"], model)
+    assert asked and all(text.endswith(".") and text[0].isupper() for pair in asked for text in pair)
+
+
+def test_the_published_formula_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Necrosis is present. Mitoses are frequent. Calcification is seen. Diagnosis: leiomyosarcoma."
+    (score,) = scored(monkeypatch, [text], Answers("Necrosis", 0.8), mode="paper", k=2)
+    # Three findings with one diagnosis; of the two highest one is 0.8: S_l = 1 − (0.8 + 0) / 2, nothing scaled.
+    assert score.parts["pairs"] == 3 and score.value == pytest.approx(0.6)
+    (default,) = scored(monkeypatch, [text], Answers("Necrosis", 0.8), mode="paper")
+    # K = ceil(0.3 · 3) = 1
+    assert default.value == pytest.approx(0.2)
+    assert "mode:paper" in Logic(mode="paper").signature and "models:answers/nli" in Logic(mode="paper").signature

@@ -17,6 +17,7 @@ class Fixed:
     """A distance that is known: by the first word of the other report."""
 
     name = "fixed"
+    roles: tuple[tuple[str, str], ...] = ()
 
     def settings(self) -> Mapping[str, object]:
         return {}
@@ -104,3 +105,19 @@ def test_the_signature_names_the_distance() -> None:
     assert "distance:encoder" in str(Stability(distance="encoder").signature)
     with pytest.raises(MedassayError, match="distance"):
         Stability(distance="cosine")
+
+
+def test_the_mode_chooses_the_distance_and_a_distance_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    from medassay.metrics import stability as module
+
+    monkeypatch.setattr(module, "HareDistance", lambda models: Fixed())
+    monkeypatch.setattr(module, "EncoderDistance", lambda models: _Named("encoder"))
+    assert Stability().distance.name == Fixed().name
+    assert Stability(mode="paper").distance.name == "encoder"
+    assert Stability(mode="paper", distance="hare").distance.name == Fixed().name
+    assert "mode:paper|distance:encoder" in Stability(mode="paper").signature
+
+
+class _Named(Fixed):
+    def __init__(self, name: str) -> None:
+        self.name = name

@@ -35,11 +35,10 @@ def test_the_published_weights() -> None:
     assert "trust.partial" not in score.labels
 
 
-def test_a_missing_dimension_is_left_out_and_named() -> None:
+def test_a_missing_dimension_is_named_and_leaves_no_number() -> None:
     score = only(Trust(three()), g=0.9, l=0.8)
-    # (0.4 · 0.9 + 0.3 · 0.8) / 0.7
-    assert score.value == pytest.approx(0.857142857)
-    assert score.parts["weight"] == pytest.approx(0.7)
+    assert score.value is None and score.unscored == "partial: stability: not given"
+    assert score.parts == {"grounding": 0.9, "logic": 0.8, "weight": pytest.approx(0.7)}
     assert score.labels["trust.partial"] == "stability: not given"
     assert score.labels["route"] == "review"
     assert score.labels["route.why"] == "trust is partial (stability: not given)"
@@ -47,7 +46,9 @@ def test_a_missing_dimension_is_left_out_and_named() -> None:
 
 def test_half_a_stability_is_partial_too() -> None:
     score = only(Trust(three()), g=1.0, l=1.0, s="1½")
-    assert score.value == 1.0
+    assert score.value is None
+    # 0.4 + 0.3 + half of 0.3
+    assert score.parts["weight"] == pytest.approx(0.85)
     assert score.labels["trust.partial"] == "stability in part: only stain"
     assert score.labels["route"] == "review"
 
@@ -92,8 +93,30 @@ def test_a_floor_keeps_one_bad_dimension_from_hiding() -> None:
     assert score.labels["route.why"] == "logic 0.200 is below its floor 0.5"
 
 
-def test_partial_trust_deploys_only_where_the_policy_says_so() -> None:
-    assert only(Trust(three(), policy=Policy(partial="deploy")), g=1.0, l=1.0).labels["route"] == "deploy"
+@pytest.mark.parametrize("policy", [Policy(), Policy(deploy=0.0, reject=0.0, floors={}), Policy(deploy=None)])
+def test_partial_trust_has_no_number_and_never_deploys(policy: Policy) -> None:
+    for extra in ({"l": 1.0}, {"g": 1.0, "l": 1.0}, {"s": 1.0}, {"g": 1.0, "l": 1.0, "s": "1½"}):
+        score = only(Trust(three(), policy=policy), **extra)
+        assert score.value is None and score.unscored is not None and score.unscored.startswith("partial: ")
+        assert score.labels["route"] == "review"
+
+
+def test_partial_trust_is_rejected_only_where_nothing_could_save_it() -> None:
+    # With a perfect stability trust would be 0.3, below 0.4.
+    rejected = only(Trust(three()), g=0.0, l=0.0)
+    assert rejected.value is None and rejected.labels["route"] == "reject"
+    assert "whatever is missing" in rejected.labels["route.why"]
+    # With a perfect grounding 0.4: not below.
+    assert only(Trust(three()), l=0.0, s=0.0).labels["route"] == "review"
+    # Half of a stability may be outweighed by the other half.
+    assert only(Trust(three()), g=0.3, l=0.0, s="0½").labels["route"] == "review"
+
+
+def test_a_policy_that_deploys_partial_trust_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "policy.json"
+    path.write_text(json.dumps(json.loads(Policy().to_json()) | {"partial": "deploy"}))
+    with pytest.raises(InputError, match="never deploys"):
+        read_policy(path)
 
 
 def test_the_row_has_its_columns_in_order() -> None:
@@ -109,7 +132,8 @@ def test_the_row_has_its_columns_in_order() -> None:
 
 
 def test_labels_survive_the_store() -> None:
-    for score in (Score(0.5, labels={"route": "review"}), Score.none("why", {"route": "review"})):
+    partial = only(Trust(three()), g=0.5)
+    for score in (Score(0.5, labels={"route": "review"}), Score.none("why", {"route": "review"}), partial):
         assert Score.from_json(score.to_json()) == score
 
 
@@ -200,3 +224,14 @@ def test_a_contradiction_never_deploys_unless_the_policy_says_so() -> None:
     score = Trust(three()).one(scores)
     assert score.labels["route"] == "review" and "contradicts itself" in score.labels["route.why"]
     assert Trust(three(), policy=Policy(contradictions="deploy")).one(scores).labels["route"] == "deploy"
+
+
+def test_the_published_trust_takes_the_cosine_as_it_is() -> None:
+    scores = [Score(-0.5), Score(0.8), Score(0.6)]
+    # 0.4 · −0.5 + 0.3 · 0.8 + 0.3 · 0.6
+    assert Trust(three(), mode="paper").one(scores).value == pytest.approx(0.22)
+    # A share of grounding cannot be below 0.
+    assert Trust(three()).one(scores).value == pytest.approx(0.42)
+    metric = Trust(three(), mode="paper")
+    assert "mode:paper" in metric.signature and metric.bounds == (-1.0, 1.0)
+    assert Trust(three(), mode="paper").one([Score.none("no image"), *scores[1:]]).value is None

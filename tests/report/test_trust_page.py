@@ -63,8 +63,8 @@ def written(path: Path, image: Path, policy: Policy | None = None) -> str:
     extra = {"candidate_stain": REPORT, "candidate_attack": "Lymphoma.", "attack_history": "colon-1", "note": "<i>"}
     case = Case("one", REPORT, image=str(image), extra=extra, row=2)
     page.add(case, scores(metric, case))
-    bare = Case("two", "A report.", row=3)
-    page.add(bare, {m.name: Score.none("not given") for m in metric.members} | {"trust": metric.score([bare])[0]})
+    bare = Case("two", "A report.", extra={"l": 0.975}, row=3)
+    page.add(bare, {m.name: m.score([bare])[0] for m in (*metric.members, metric)})
     page.write(path, [])
     return path.read_text()
 
@@ -81,6 +81,20 @@ def test_what_the_page_carries(tmp_path: Path, image: Path) -> None:
     assert two["e"]["3"]["trust"]["route"] == "review"
     assert '<svg class="curve"' in text and "<img src=x" not in text and "<b>glands" not in text
     assert str(tmp_path) not in text
+
+
+def test_partial_trust_is_no_number_on_the_page(tmp_path: Path) -> None:
+    metric = Trust(three())
+    page = PageWriter([*metric.members, metric])
+    case = Case("text only", "A report.", extra={"l": 0.975})
+    page.add(case, {m.name: m.score([case])[0] for m in (*metric.members, metric)})
+    page.write(tmp_path / "r.html", [])
+    text = (tmp_path / "r.html").read_text()
+    data = json.loads(text.partition('id="data">')[2].partition("</script>")[0])
+    [one] = data["cases"]
+    assert one["v"] == [None, 0.975, None, None] and one["u"]["3"].startswith("partial: grounding")
+    assert one["e"]["3"]["trust"]["dimensions"] == {"logic": 0.975}
+    assert "Partial: 1 of 1 reports" in text
 
 
 def test_pictures_stay_within_their_budget(tmp_path: Path, image: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,6 +156,10 @@ def test_the_page_in_a_browser(tmp_path: Path, image: Path) -> None:
         assert js("return document.querySelector('#case img[src=\"x\"]')") is None
         js("document.querySelector('[data-metric=\"1\"]').click()")
         assert js("return document.querySelectorAll('.text mark.sentence').length") == 2
+        js("location.hash = 'case=two'")
+        text = "return document.querySelector('.dial .big').textContent"
+        WebDriverWait(driver, 20, 0.05).until(lambda _: js(text) == "partial")
+        assert "Partial, so there is no trust value" in js("return document.querySelector('.route').textContent")
         errors = [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
         assert errors == []
     finally:

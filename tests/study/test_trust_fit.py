@@ -31,7 +31,8 @@ def test_the_grid_sums_to_one() -> None:
 
 def test_trust_is_the_metrics_trust() -> None:
     values = trust_of(np.array([[0.9, 0.8, 0.5], [0.9, 0.8, np.nan], [np.nan] * 3]), [0.4, 0.3, 0.3])
-    assert values[:2] == pytest.approx([0.75, 0.6 / 0.7])
+    assert values[0] == pytest.approx(0.75) and np.isnan(values[1])
+    assert trust_of(np.array([[0.9, 0.8, np.nan]]), [0.4, 0.3, 0]) == pytest.approx([0.6 / 0.7])
     assert np.isnan(values[2])
 
 

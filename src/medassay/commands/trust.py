@@ -100,7 +100,7 @@ def trust(
     console.say_unlimited(case_timeout, made.members)
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)
-    print_routes(Console(), outcome.routes, made.policy)
+    print_routes(Console(), outcome.routes, made.policy, outcome.partial)
     console.say_written(scores=out, report=report, evidence=evidence)
     if job.generated is not None:
         console.say(f"reports: {job.generated[0]:,} written by the subject, {job.generated[1]:,} kept from before")

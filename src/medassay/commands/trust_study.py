@@ -1,4 +1,4 @@
-"""`medassay trust-study …`: calibrate, sensitivity, repeat, ablation, benchmark, gap. Parse, call, print."""
+"""`medassay trust-study …`: calibrate, hierarchy, sensitivity, repeat, ablation, benchmark, gap. Parse, call, print."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 
 trust_study_app = typer.Typer(
     name="trust-study",
-    help="Studies of trust: calibrate a policy, sensitivity, repeat runs, ablation, benchmark, domain gap.",
+    help="Studies of trust: calibrate a policy, error hierarchy, sensitivity, repeat runs, ablation, benchmark, "
+    "domain gap.",
     no_args_is_help=True,
 )
 
 ScoresFiles = Annotated[list[Path], typer.Argument(help="Scores files of medassay trust --out.")]
 Human = Annotated[str, typer.Option(help="Column that people filled in, higher is better.")]
+Lower = Annotated[bool, typer.Option("--lower-is-better", help="The human column counts errors: lower is better.")]
+Weights = Annotated[str, typer.Option(help="Of grounding, logic, stability.")]
 Cluster = Annotated[str, typer.Option(help="Column whose rows belong together when resampling.")]
 
 
@@ -34,6 +37,7 @@ def calibrate(
     human: Human,
     out: Annotated[Path, typer.Option(help="Policy file to write (.json), for medassay trust --policy.")],
     good_at: Annotated[float, typer.Option(help="Human score from which a report is acceptable.")] = 1.0,
+    lower_is_better: Lower = False,
     risk: Annotated[float, typer.Option(help="Share of bad reports among what deploys, at most.")] = 0.05,
     reject_precision: Annotated[float, typer.Option(help="Share of bad reports among the rejected, at least.")] = 0.8,
     confidence: Annotated[float, typer.Option(help="Confidence of both bounds.")] = 0.95,
@@ -44,6 +48,8 @@ def calibrate(
     seed: console.Seed = 1,
 ) -> None:
     """Set weights and thresholds from labelled reports, to a chosen risk, and write them down as a policy."""
+    from dataclasses import replace
+
     import numpy as np
     from rich.console import Console
 
@@ -53,13 +59,14 @@ def calibrate(
     from medassay.study import Labelled, fit
 
     _check_paths(scores, {"--out": out, "--report": report})
-    trust_scores, people = _labelled(scores, human, cluster)
-    bad = np.where(np.isfinite(people), (people < good_at).astype(float), np.nan)
+    trust_scores, people = _labelled(scores, human, cluster, lower_is_better)
+    limit = -good_at if lower_is_better else good_at
+    bad = np.where(np.isfinite(people), (people < limit).astype(float), np.nan)
     given = parse_weights(weights) if weights else None
     fitted = fit(
         Labelled(trust_scores.dimensions, people, bad, trust_scores.clusters, trust_scores.barred),
         name=", ".join(path.name for path in scores),
-        label=f"{human} below {good_at:g} is bad",
+        label=f"{human} {'above' if lower_is_better else 'below'} {good_at:g} is bad",
         weights=[given[name] for name in DIMENSIONS] if given else None,
         risk=risk,
         precision=reject_precision,
@@ -68,7 +75,8 @@ def calibrate(
         seed=seed,
     )
     print_fit(Console(), fitted)
-    write_text(out, fitted.policy.to_json())
+    basis = {**fitted.policy.calibration, "signatures": _signatures(scores)}
+    write_text(out, replace(fitted.policy, calibration=basis).to_json())
     console.say(f"policy written to {out}; use it with medassay trust … --policy {out}")
     if report is not None:
         write_study(report, "Trust policy", [f"{len(trust_scores):,} reports"], fit_sections(fitted))
@@ -80,7 +88,7 @@ def sensitivity(
     cases: Annotated[Path, typer.Argument(help="Case file of good reports (controls), or of references and changes.")],
     images: console.Images = None,
     metrics: Annotated[
-        str, typer.Option(help="What is set beside grounding and logic.")
+        str, typer.Option(help="What is set beside grounding and logic: any metrics (hare, facts, judge(…)).")
     ] = "rougeL,bleu,bertscore,hare",
     limit: Annotated[int, typer.Option(help="Reports taken, from the start; 0 for all.")] = 0,
     out: console.Table = None,
@@ -92,12 +100,13 @@ def sensitivity(
     resamples: console.Resamples = 1000,
     seed: console.Seed = 1,
 ) -> None:
-    """Control, visual hallucination, logic error: what does each cost, beside ROUGE, BLEU, BERTScore, HARE?"""
+    """Control, visual hallucination, logic error: what does each cost S_g and S_l, in both modes, and other metrics?"""
     from medassay.metrics.registry import load_metrics
     from medassay.study import sensitivity as sensitivity_table
 
     console.check_paths({"cases": cases, "--metrics": console.files_in(metrics)}, {"--report": report}, table=out)
-    loaded = load_metrics(f"grounding,logic,{metrics}".rstrip(","), models=models, mpp=mpp, seed=seed)
+    ours = "grounding,logic,grounding(mode=paper),logic(mode=paper)"
+    loaded = load_metrics(f"{ours},{metrics}".rstrip(","), models=models, mpp=mpp, seed=seed)
     varied, problems, notes = _vary(cases, images, console.parse_mapping(map_), format, limit, seed)
     scores, failures = score_groups([[case for _, case in report] for report in varied], loaded)
     table = sensitivity_table(
@@ -141,6 +150,7 @@ def _vary(
 def repeat(
     cases: Annotated[Path, typer.Argument(help="Case file.")],
     images: console.Images = None,
+    metrics: Annotated[str, typer.Option(help="Further metrics beside trust and its dimensions: judge(…), hare.")] = "",
     runs: Annotated[int, typer.Option(help="How often everything is scored.")] = 5,
     limit: Annotated[int, typer.Option(help="Cases taken, from the start; 0 for all.")] = 0,
     out: console.Table = None,
@@ -152,11 +162,12 @@ def repeat(
     seed: console.Seed = 1,
 ) -> None:
     """Is it deterministic? The same cases several times, models loaded anew, in another order."""
+    from medassay.metrics.registry import load_metrics
     from medassay.metrics.trust import load_trust
     from medassay.models import unload
     from medassay.study import repeat_runs
 
-    console.check_paths({"cases": cases}, {"--report": report}, table=out)
+    console.check_paths({"cases": cases, "--metrics": console.files_in(metrics)}, {"--report": report}, table=out)
     if runs < 2:
         raise InputError(f"--runs {runs}: one run shows no variance; ask for two or more")
     chosen, problems = _read(cases, images, console.parse_mapping(map_), format, limit)
@@ -165,7 +176,8 @@ def repeat(
         # A cache would make the second run a copy of the first.
         unload()
         whole = load_trust(models=models, mpp=mpp, seed=seed)
-        return [*whole.members, whole]
+        further = load_metrics(metrics, models=models, mpp=mpp, seed=seed) if metrics else []
+        return [*whole.members, whole, *further]
 
     table = repeat_runs(*score_runs(chosen, load, runs, seed))
     _write(table, out, report, f"{len(chosen):,} cases", problems, str(cases))
@@ -197,10 +209,42 @@ def score_runs(
 
 
 @trust_study_app.command()
+def hierarchy(
+    cases: Annotated[Path, typer.Argument(help="Case file of reports with a column of error levels.")],
+    images: console.Images = None,
+    level: Annotated[str, typer.Option(help="Column that grades the error: 0 correct, higher is worse.")] = "level",
+    metrics: Annotated[str, typer.Option(help="What is set beside trust: any metrics, such as judge(…).")] = "",
+    weights: Weights = "0.4,0.3,0.3",
+    cluster: Annotated[str, typer.Option(help="Column whose rows belong together when resampling.")] = "image",
+    limit: Annotated[int, typer.Option(help="Reports taken, from the start; 0 for all.")] = 0,
+    out: console.Table = None,
+    report: console.Report = None,
+    models: console.Models = "embedded",
+    mpp: console.Mpp = None,
+    map_: console.Map = "",
+    format: console.Format = None,
+    resamples: console.Resamples = 1000,
+    seed: console.Seed = 1,
+) -> None:
+    """Does trust fall as errors get worse? Both modes, each dimension, without each; p-values; judge's variance."""
+    from medassay.commands.graded import grade
+    from medassay.metrics.policy import DIMENSIONS, parse_weights
+    from medassay.study import hierarchy as hierarchy_table
+
+    console.check_paths({"cases": cases, "--metrics": console.files_in(metrics)}, {"--report": report}, table=out)
+    given = parse_weights(weights)
+    chosen, problems = _read(cases, images, console.parse_mapping(map_), format, limit)
+    graded, failed, ended = grade(chosen, level, cluster, metrics, models=models, mpp=mpp, seed=seed)
+    table = hierarchy_table(graded, [given[name] for name in DIMENSIONS], resamples=resamples, seed=seed)
+    _write(table, out, report, f"{len(chosen):,} reports", [*problems, *failed], str(cases), ended)
+
+
+@trust_study_app.command()
 def ablation(
     scores: ScoresFiles,
     human: Human,
-    weights: Annotated[str, typer.Option(help="Of grounding, logic, stability.")] = "0.4,0.3,0.3",
+    weights: Weights = "0.4,0.3,0.3",
+    lower_is_better: Lower = False,
     cluster: Cluster = "id",
     out: console.Table = None,
     report: console.Report = None,
@@ -212,7 +256,7 @@ def ablation(
     from medassay.study import ablation as ablation_table
 
     _check_paths(scores, {"--report": report}, out)
-    trust_scores, people = _labelled(scores, human, cluster)
+    trust_scores, people = _labelled(scores, human, cluster, lower_is_better)
     given = parse_weights(weights)
     table = ablation_table(trust_scores, people, [given[name] for name in DIMENSIONS], resamples=resamples, seed=seed)
     _write(table, out, report, f"{len(trust_scores):,} reports")
@@ -264,6 +308,16 @@ def gap(
     )
 
 
+def _signatures(paths: Sequence[Path]) -> dict[str, list[str]]:
+    """What made the dimensions of scores files, where that is written beside them: a policy holds for these alone."""
+    from medassay.engine.score_table import read_scores
+    from medassay.metrics.policy import DIMENSIONS
+
+    stated = [read_scores(path).signatures for path in paths]
+    found = {name: sorted({str(one[name]) for one in stated if name in one}) for name in DIMENSIONS}
+    return {name: signatures for name, signatures in found.items() if signatures}
+
+
 def _check_paths(scores: Sequence[Path], outputs: Mapping[str, Path | None], table: Path | None = None) -> None:
     from medassay.engine.scores_file import meta_path
 
@@ -278,8 +332,10 @@ def _gathered(paths: Sequence[Path], by: str, dataset: str, level: str, cluster:
     return gather(tables, system=by, dataset=dataset, level=level, cluster=cluster)
 
 
-def _labelled(paths: Sequence[Path], human: str, cluster: str) -> tuple[TrustScores, Floats]:
-    """Trust scores with the human column, NaN where a row has none."""
+def _labelled(
+    paths: Sequence[Path], human: str, cluster: str, lower_is_better: bool = False
+) -> tuple[TrustScores, Floats]:
+    """Trust scores with the human column, NaN where a row has none; its sign is turned where lower is better."""
     import numpy as np
 
     from medassay.engine.score_table import read_scores
@@ -287,7 +343,7 @@ def _labelled(paths: Sequence[Path], human: str, cluster: str) -> tuple[TrustSco
 
     tables = [(path.stem, read_scores(path)) for path in paths]
     people = np.concatenate([table.numbers(human) for _, table in tables])
-    return gather(tables, cluster=cluster), people
+    return gather(tables, cluster=cluster), -people if lower_is_better else people
 
 
 def _read(

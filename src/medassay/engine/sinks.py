@@ -19,7 +19,7 @@ from medassay.files import json_text, open_output
 from medassay.metrics.base import Metric
 from medassay.metrics.ensemble import save_distributions
 from medassay.metrics.statement_check import StatementCheck
-from medassay.metrics.trust import ROUTE
+from medassay.metrics.trust import PARTIAL, ROUTE
 from medassay.scores import Score
 
 
@@ -124,19 +124,26 @@ def ledger_record(case: Case, scores: Mapping[str, Score]) -> dict[str, Any]:
 
 
 class RouteCount(Sink):
-    """How many cases take each route; `none` for those that have none."""
+    """How many cases take each route, `none` for those that have none; and how many have partial trust."""
 
     def __init__(self) -> None:
         self.routes: Counter[str] = Counter()
+        self.partial = 0
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Count one case."""
         self.routes[route_of(scores)] += 1
+        self.partial += is_partial(scores)
 
 
 def route_of(scores: Mapping[str, Score]) -> str:
     """The route that a case's scores name, or `none`."""
     return next((score.labels[ROUTE] for score in scores.values() if ROUTE in score.labels), "none")
+
+
+def is_partial(scores: Mapping[str, Score]) -> bool:
+    """Whether a dimension of trust could not be assessed, so that there is no trust on the scale of the whole."""
+    return any(PARTIAL in score.labels for score in scores.values())
 
 
 class DistributionFile(Sink):

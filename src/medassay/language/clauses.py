@@ -55,6 +55,18 @@ class Clause:
     topics: frozenset[str]
 
 
+def as_sentence(text: str) -> str:
+    """A clause as a sentence of its own: a capital first, one full stop last; characters before it keep their offsets.
+
+    A model for pairs of sentences takes a missing full stop for a sign: the same clause has another probability.
+
+    >>> as_sentence("high grade leiomyosarcoma;"), as_sentence("No mitoses.")
+    ('High grade leiomyosarcoma.', 'No mitoses.')
+    """
+    bare = text.rstrip(" \t\n.;,")
+    return f"{bare[:1].upper()}{bare[1:]}."
+
+
 def clauses(report: Report) -> list[Clause]:
     """The clauses of a report, in text order; clauses without content are left out."""
     parts = specimens(report.text)

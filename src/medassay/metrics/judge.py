@@ -14,7 +14,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,10 +25,17 @@ from medassay.errors import InputError, MedassayError
 from medassay.metrics.base import Metric
 from medassay.metrics.endpoint import Budget, CallFailed, Endpoint
 from medassay.metrics.settings import Range
+from medassay.metrics.subject import data_address
 from medassay.scores import Score
 
 KEY = "MEDASSAY_JUDGE_KEY"
 """The environment variable that holds the key, where the endpoint wants one."""
+
+COMPARING, FREE = "judge-1", "judge-free-1"
+"""The wording with a reference or a source, and without."""
+
+SIDE = 1024
+"""Longer side in pixels of the image that is shown."""
 
 MARKS = ("accuracy", "completeness", "overall")
 ANSWER_TOKENS = 300
@@ -63,10 +70,14 @@ class Judge(Metric):
     """A language model's mark for the candidate, 0 to 1, higher is better: the mean over repeats.
 
     It compares with the reference, the source, or both, whichever the case has (several references: all are
-    shown). Temperature 0; `repeats` asks again, and the part `variance` says how far the answers of one case
+    shown); with `reference_free` it sees neither, as PathGLS's judge does. With `image` it is shown the case's image
+    beside the texts. Temperature 0; `repeats` asks again, and the part `variance` says how far the answers of one case
     differ. An answer that is not the JSON asked for, or lacks the check word of its case, does not count; a
     case without a valid answer has failed, with the reason. Nothing is spent beyond `calls` and `tokens`.
 
+    reference_free: judge the candidate alone, or with its image. image: show the image (a JPEG, its longer side at
+        most 1,024 pixels; of a slide the overview); a case without one is unscored. images: folder that relative
+        image paths start from. prompt: the wording, by default `judge-1`, or `judge-free-1` with `reference_free`.
     url, model: the endpoint (`https://host/v1`) and its model. The key comes from the environment variable
         MEDASSAY_JUDGE_KEY (`key_env` names another) and stands in no file, signature or message.
     """
@@ -84,8 +95,11 @@ class Judge(Metric):
         *,
         url: str = "",
         model: str = "",
+        reference_free: bool = False,
+        image: bool = False,
+        images: str = "",
         repeats: Annotated[int, Range(1)] = 3,
-        prompt: str = "judge-1",
+        prompt: str | None = None,
         concurrency: Annotated[int, Range(1)] = 4,
         retries: Annotated[int, Range(0)] = 4,
         timeout: Annotated[float, Range(0.001)] = 60.0,
@@ -103,7 +117,10 @@ class Judge(Metric):
             raise MedassayError("judge: key_env is the name of an environment variable, never the key itself")
         self.repeats = repeats
         self.concurrency = concurrency
-        self.prompt = read_prompt(str(prompt))
+        self.reference_free, self.image, self.images = reference_free, image, images
+        compared = frozenset() if reference_free else frozenset({"reference", "source"})
+        self.reads = compared | ({"image"} if image else frozenset())
+        self.prompt = read_prompt(str(prompt or (FREE if reference_free else COMPARING)))
         self.model = str(model)
         self.host = urlsplit(str(url)).netloc
         self.endpoint = Endpoint(
@@ -121,19 +138,29 @@ class Judge(Metric):
             "model": self.model,
             "host": self.host.rpartition("@")[2],
             "prompt": f"{self.prompt.version}@{self.prompt.digest}",
+            "sees": "+".join(
+                [
+                    "candidate",
+                    *([] if self.reference_free else ["reference", "source"]),
+                    *(["image"] if self.image else []),
+                ]
+            ),
             "temperature": 0,
             "repeats": self.repeats,
         }
 
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
-        lacking = [not (case.has("reference") or case.has("source")) for case in cases]
+        shown = [self._shown(case) for case in cases]
         pool = ThreadPoolExecutor(self.concurrency, thread_name_prefix="judge")
         try:
             asked = [
-                [] if lacks else [pool.submit(self._ask, case) for _ in range(self.repeats)]
-                for case, lacks in zip(cases, lacking)
+                one if isinstance(one, Score) else [pool.submit(self._ask, case, one) for _ in range(self.repeats)]
+                for case, one in zip(cases, shown)
             ]
-            return [self._score([one.result() for one in answers]) for answers in asked]
+            return [
+                answers if isinstance(answers, Score) else self._score([one.result() for one in answers])
+                for answers in asked
+            ]
         except BaseException:
             # Interrupted: no further call is made, and waits end at once.
             self.endpoint.stopped.set()
@@ -141,13 +168,28 @@ class Judge(Metric):
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def _ask(self, case: Case) -> Opinion | str:
+    def _shown(self, case: Case) -> str | Score | None:
+        """The case's image as a data address, None where none is to be shown; unscored where something is missing."""
+        if not self.reference_free and not (case.has("reference") or case.has("source")):
+            return Score.none("no reference and no source")
+        if not self.image:
+            return None
+        if not case.image:
+            return Score.none("no image")
+        try:
+            return data_address(Path(self.images, case.image).expanduser(), SIDE)
+        except (MedassayError, OSError) as error:
+            return Score.none(f"no picture to show: {error}")
+
+    def _ask(self, case: Case, picture: str | None = None) -> Opinion | str:
         """A valid answer, or why there is none; an unusable one is asked for once more."""
-        system, user, canary = filled(self.prompt, case)
+        system, user, canary = filled(
+            self.prompt, replace(case, references=(), source=None) if self.reference_free else case
+        )
         reason = ""
         for _ in range(2):
             try:
-                reply = self.endpoint.ask(system, user, ANSWER_TOKENS)
+                reply = self.endpoint.ask(system, user, ANSWER_TOKENS, image=picture)
             except CallFailed as error:
                 return str(error)
             try:
@@ -157,8 +199,6 @@ class Judge(Metric):
         return reason
 
     def _score(self, answers: Sequence[Opinion | str]) -> Score:
-        if not answers:
-            return Score.none("no reference and no source")
         valid = [answer for answer in answers if isinstance(answer, Opinion)]
         failures = [answer for answer in answers if isinstance(answer, str)]
         if not valid:

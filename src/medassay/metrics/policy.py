@@ -39,9 +39,9 @@ class Policy:
     weights: of the dimensions, sum 1; a dimension of weight 0 is not part of trust.
     deploy: trust from which a whole score deploys; None: nothing deploys. reject: trust below which a report
     is rejected; None: nothing is. floors: what each dimension must reach before a report deploys.
-    partial: what happens to a partial score that would deploy; contradictions: to a report in which logic found
-    one, since many sound statements can outweigh it in the mean. calibration: data, n, risk and bound where
-    the thresholds were set from labels; empty where they are defaults.
+    contradictions: what happens to a report that would deploy though logic found a contradiction in it, since many
+    sound statements can outweigh one in the mean. calibration: data, n, risk and bound where the thresholds were set
+    from labels; empty where they are defaults. A report whose trust is partial never deploys.
     """
 
     name: str = "default-1"
@@ -49,7 +49,6 @@ class Policy:
     deploy: float | None = DEPLOY
     reject: float | None = REJECT
     floors: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(DIMENSIONS, FLOOR))
-    partial: Literal["review", "deploy"] = "review"
     contradictions: Literal["review", "deploy"] = "review"
     calibration: Mapping[str, Any] = field(default_factory=dict)
 
@@ -63,9 +62,10 @@ class Policy:
                 f"policy '{self.name}': rejects below {self.reject:g} but deploys from {self.deploy:g}; "
                 "the first must not be above the second"
             )
-        for what, way in (("partial", self.partial), ("contradictions", self.contradictions)):
-            if way not in ("review", "deploy"):
-                raise MedassayError(f"policy '{self.name}': {what} is '{way}'; use review or deploy")
+        if self.contradictions not in ("review", "deploy"):
+            raise MedassayError(
+                f"policy '{self.name}': contradictions is '{self.contradictions}'; use review or deploy"
+            )
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -75,8 +75,7 @@ class Policy:
     @property
     def digest(self) -> str:
         """A short hash of what decides: two policies that route alike share it."""
-        ways = [self.partial, self.contradictions]
-        made = json.dumps([dict(self.weights), self.deploy, self.reject, dict(self.floors), *ways])
+        made = json.dumps([dict(self.weights), self.deploy, self.reject, dict(self.floors), self.contradictions])
         return hashlib.sha256(made.encode()).hexdigest()[:8]
 
     def route(
@@ -84,11 +83,12 @@ class Policy:
     ) -> tuple[Route, str]:
         """Where a report goes, and why in a few words.
 
-        trust: None where nothing was assessed. dimensions: those that were. partial: what is missing, or "".
-        contradictions: how many logic quotes.
+        trust: None where it is partial. dimensions: those that were assessed in full. partial: what is missing, or "".
+        contradictions: how many logic quotes. A report of partial trust is rejected only where it would be even if
+        all that is missing were perfect.
         """
         if trust is None:
-            return "review", "nothing could be assessed"
+            return self._route_partial(dimensions, partial, contradictions)
         if self.reject is not None and trust < self.reject:
             return "reject", f"trust {trust:.3f} is below {self.reject:.3g}"
         if self.deploy is None:
@@ -100,9 +100,15 @@ class Policy:
             return "review", f"{low[0]} {dimensions[low[0]]:.3f} is below its floor {self.floors[low[0]]:g}"
         if contradictions and self.contradictions == "review" and "logic" in self.used:
             return "review", f"the report contradicts itself ({contradictions} found)"
-        if partial and self.partial == "review":
-            return "review", f"trust is partial ({partial})"
         return "deploy", f"trust {trust:.3f} reaches {self.deploy:.3g}"
+
+    def _route_partial(self, dimensions: Mapping[str, float], partial: str, contradictions: int) -> tuple[Route, str]:
+        most = 1.0 - math.fsum(self.weights[name] * (1.0 - value) for name, value in dimensions.items())
+        if self.reject is not None and most < self.reject:
+            return "reject", f"trust is partial and below {self.reject:.3g} whatever is missing ({partial})"
+        if contradictions and self.contradictions == "review" and "logic" in self.used:
+            return "review", f"the report contradicts itself ({contradictions} found); trust is partial ({partial})"
+        return "review", f"trust is partial ({partial})"
 
     def to_json(self) -> str:
         """The policy file."""
@@ -114,7 +120,6 @@ class Policy:
             "deploy": self.deploy,
             "reject": self.reject,
             "floors": dict(self.floors),
-            "partial": self.partial,
             "contradictions": self.contradictions,
             "calibration": dict(self.calibration),
         }
@@ -170,6 +175,11 @@ def read_policy(path: Path) -> Policy:
         raise InputError(f"{path}: not JSON ({error}); {_REMEDY}") from error
     if not isinstance(record, dict) or record.get("kind") != "trust policy":
         raise InputError(f"{path}: not a trust policy; {_REMEDY}")
+    if record.get("partial", "review") != "review":
+        raise InputError(
+            f"{path}: partial is '{record['partial']}', but partial trust never deploys; give the dimension that is "
+            "missing a weight of 0 and calibrate for that"
+        )
     try:
         return Policy(
             name=str(record.get("name") or path.stem),
@@ -177,7 +187,6 @@ def read_policy(path: Path) -> Policy:
             deploy=record["deploy"],
             reject=record["reject"],
             floors={name: float(value) for name, value in dict(record.get("floors") or {}).items()},
-            partial=record.get("partial", "review"),
             contradictions=record.get("contradictions", "review"),
             calibration=dict(record.get("calibration") or {}),
         )

@@ -1,8 +1,9 @@
 """Trust: may this generated report go out? Grounding, logic and stability in one number, and a route.
 
-PathGLS, section 3.1: Trust = 0.4 S_g + 0.3 S_l + 0.3 S_s, no reference needed. A dimension that could not be
-assessed is left out, the weights of the others are scaled to 1, and the score is labelled partial with what is
-missing and why: a partial score never deploys unless the policy says so.
+PathGLS, section 3.1: Trust = 0.4 S_g + 0.3 S_l + 0.3 S_s, no reference needed. Where a dimension of weight could not
+be assessed there is no trust: the mean of the others lies on another scale. The case is unscored as partial, with
+what is missing and why; the dimensions that were assessed keep their numbers, and the report goes to a person. A
+dimension of weight 0 is not missed: the others are then the whole.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ LABELS = (PARTIAL, ROUTE, f"{ROUTE}.why", f"{ROUTE}.unscored")
 class Trust(Ensemble):
     """Weighted mean of grounding, logic and stability: 0 to 1, higher is better; and the route that follows.
 
-    Parts are the dimensions and `weight`, the share of the weights that was assessed (1: whole). The labels
-    `route` (deploy, review, reject), `route.why` and `trust.partial` (what is missing and why) become columns.
+    A case whose assessed dimensions do not carry all the weight is unscored (`partial: …`), whatever the thresholds:
+    its number would not be comparable with whole ones. A stability of one half carries half of its weight. Parts are
+    the dimensions, also of a partial case, and `weight`, the share of the weights that was assessed (1: whole). The
+    labels `route` (deploy, review, reject), `route.why` and `trust.partial` (what is missing and why) become columns.
     For research and quality assurance: a route orders the work of people, it releases no report.
 
     members: the dimensions, with settings of their own: `trust(grounding(mpp=0.5),stability(distance=encoder))`;
@@ -70,7 +73,7 @@ class Trust(Ensemble):
             "mode": self.mode,
             "weights": "/".join(f"{self.policy.weights[name]:g}" for name in DIMENSIONS),
             "policy": f"{self.policy.name}@{self.policy.digest}",
-            "partial": "renormalised",
+            "partial": "unscored",
             **{member.name.partition("(")[0]: _short(member) for member in self.members},
         }
 
@@ -81,45 +84,46 @@ class Trust(Ensemble):
         """Trust of one case from the scores of its members."""
         assessed: dict[str, float] = {}
         missing: dict[str, str] = {}
-        against = 0
+        carried = against = 0.0
         for member, score in zip(self.members, scores):
             name = member.name.partition("(")[0]
+            weight = self.policy.weights[name]
             if score.value is None:
                 missing[name] = score.unscored or ""
                 continue
             # Trust is a weighted mean of shares: a cosine below 0 grounds nothing. The paper takes it as it is.
             assessed[name] = score.value if self.mode == "paper" else min(max(score.value, 0.0), 1.0)
-            against += int(score.parts.get("contradictions", 0))
+            against += score.parts.get("contradictions", 0.0)
             if "partial" in score.evidence:
                 missing[f"{name} in part"] = str(score.evidence["partial"])
-        weights = {name: self.policy.weights[name] for name in assessed}
-        total = math.fsum(weights.values())
+                weight /= 2
+            carried += weight
+        if not assessed and set(missing.values()) == {"empty candidate"}:
+            return Score.none("empty candidate", {f"{ROUTE}.unscored": "empty candidate"})
         partial = "; ".join(
             f"{name}: {why}" for name, why in missing.items() if self.policy.weights[name.partition(" ")[0]] > 0
         )
-        if total <= 0:
-            if set(missing.values()) == {"empty candidate"}:
-                return Score.none("empty candidate", {f"{ROUTE}.unscored": "empty candidate"})
-            return Score.none(partial or "no dimension of weight was assessed", self._labels(None, assessed, partial))
-        value = math.fsum(weights[name] * assessed[name] for name in assessed) / total
-        labels = self._labels(value, assessed, partial, against)
+        # Rounded weights may sum to a little less than 1.
+        all_weights = math.fsum(self.policy.weights.values())
+        total = math.fsum(self.policy.weights[name] * value for name, value in assessed.items()) / all_weights
+        full = {name: value for name, value in assessed.items() if f"{name} in part" not in missing}
+        route, why = self.policy.route(None if partial else total, full, partial, int(against))
         evidence: dict[str, Any] = {
             "trust": {
-                "route": labels[ROUTE],
-                "why": labels[f"{ROUTE}.why"],
-                "dimensions": {name: round(one, 4) for name, one in assessed.items()},
+                "route": route,
+                "why": why,
+                "dimensions": {name: round(value, 4) for name, value in assessed.items()},
                 "weights": dict(self.policy.weights),
                 "missing": missing,
             }
         }
-        return Score(value, parts={**assessed, "weight": total}, evidence=evidence, labels=labels)
-
-    def _labels(
-        self, value: float | None, assessed: Mapping[str, float], partial: str, contradictions: int = 0
-    ) -> dict[str, str]:
-        route, why = self.policy.route(value, assessed, partial, contradictions)
         labels = {ROUTE: route, f"{ROUTE}.why": why}
-        return {PARTIAL: partial, **labels} if partial else labels
+        parts = {**assessed, "weight": carried / all_weights}
+        if not partial:
+            return Score(total, parts=parts, evidence=evidence, labels=labels)
+        labels = {PARTIAL: partial, **labels}
+        reason = f"partial: {partial}" if assessed else partial
+        return Score(None, unscored=reason, parts=parts if assessed else {}, evidence=evidence, labels=labels)
 
 
 def _dimensions(members: Sequence[str | Metric], mode: str, models: str | None, policy: Policy) -> tuple[Metric, ...]:

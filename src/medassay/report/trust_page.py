@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from medassay.cases import Case
-from medassay.engine.sinks import route_of
+from medassay.engine.sinks import is_partial, route_of
 from medassay.errors import MedassayError
 from medassay.metrics.histories import histories
 from medassay.metrics.stability import HALVES
 from medassay.metrics.trust import ROUTE, Trust
 from medassay.report.charts import risk_coverage
 from medassay.report.sections import Run, Section, asset, table
-from medassay.report.trust_terminal import policy_line
+from medassay.report.trust_terminal import partial_line, policy_line
 from medassay.scores import Score
 
 SIDE = 448
@@ -41,6 +41,7 @@ class TrustView:
     def __init__(self, trust: Trust) -> None:
         self.policy = trust.policy
         self.routes: Counter[str] = Counter()
+        self.partial = 0
         self.taken = 0
 
     def shown(self, case: Case, scores: Mapping[str, Score], *, pictures: bool) -> tuple[Case, Mapping[str, Score]]:
@@ -50,6 +51,7 @@ class TrustView:
         """
         route = route_of(scores)
         self.routes[route] += 1
+        self.partial += is_partial(scores)
         if pictures:
             scores = {name: self._drawn(name.partition("(")[0], score, case) for name, score in scores.items()}
         # The route is among the facts of a case, where the search finds it.
@@ -63,9 +65,6 @@ class TrustView:
             more = {"image": Path(case.image).name, **self._picture(Path(case.image))}
         elif name == "stability":
             more = _reports(case)
-        elif name == "trust" and "trust" not in score.evidence and ROUTE in score.labels:
-            why = score.labels.get(f"{ROUTE}.why", "")
-            more = {"trust": {"route": score.labels[ROUTE], "why": f"{why}: {score.unscored}"}}
         return replace(score, evidence={**score.evidence, **more}) if more else score
 
     def _picture(self, path: Path) -> dict[str, Any]:
@@ -94,6 +93,8 @@ class TrustView:
         )
         columns = {"Route": "", "Cases": "num", "Share": "num"}
         html = table("plain snug routes-table", columns, f"<tbody>{rows}</tbody>")
+        if self.partial:
+            html += f'<p class="note">{escape(partial_line(self.partial, total))}</p>'
         html += f'<p class="note">{escape(policy_line(self.policy))} A route orders the work of people; it releases no '
         html += "report. For research and quality assurance, not for clinical decisions.</p>"
         curve = self.policy.calibration.get("curve")

@@ -10,8 +10,8 @@ from medassay.metrics.policy import Policy
 from medassay.report.terminal import Column, note, print_table
 
 
-def print_routes(console: Console, routes: Mapping[str, int], policy: Policy) -> None:
-    """How many reports take each route, and the rule that sent them there."""
+def print_routes(console: Console, routes: Mapping[str, int], policy: Policy, partial: int = 0) -> None:
+    """How many reports take each route, of how many trust is partial, and the rule that sent them there."""
     total = sum(routes.values())
     listed = counts(routes)
     if not listed:
@@ -24,8 +24,18 @@ def print_routes(console: Console, routes: Mapping[str, int], policy: Policy) ->
             Column("share", [f"{100 * count / total:.1f} %" for _, count in listed]),
         ],
     )
+    if partial:
+        note(console, partial_line(partial, total))
     note(console, policy_line(policy))
     note(console, "For research and quality assurance: a route orders the work of people, it releases no report.")
+
+
+def partial_line(partial: int, total: int) -> str:
+    """What is said of reports without a trust value because a dimension is missing."""
+    return (
+        f"Partial: {partial:,} of {total:,} reports lack a dimension of weight and have no trust value; their assessed "
+        "dimensions stand in their own rows, what is missing in trust.partial."
+    )
 
 
 def counts(routes: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -44,4 +54,4 @@ def policy_line(policy: Policy) -> str:
         origin = f"calibrated on {basis.get('data', 'unnamed data')} (n {basis.get('n', '?')})"
     else:
         origin = "not calibrated: conservative defaults; set them with medassay trust-study calibrate"
-    return f"Policy {policy.name}: {deploy}{floor}, {reject}, partial trust to {policy.partial}; {origin}."
+    return f"Policy {policy.name}: {deploy}{floor}, {reject}, partial trust to review; {origin}."

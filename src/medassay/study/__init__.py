@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from medassay.study.correlation import kendall as kendall
     from medassay.study.correlation import pearson as pearson
     from medassay.study.correlation import spearman as spearman
+    from medassay.study.error_levels import Graded as Graded
+    from medassay.study.error_levels import hierarchy as hierarchy
     from medassay.study.material import FORMS as FORMS
     from medassay.study.material import Material as Material
     from medassay.study.material import Original as Original
@@ -89,6 +91,7 @@ _PUBLIC = {
     "analytic": "analytic_p correlation_p",
     "averages": "CrossData aggregate average_correlations cross_data",
     "correlation": "COEFFICIENTS kendall pearson spearman",
+    "error_levels": "Graded hierarchy",
     "material": "FORMS Material Original Variant Varied brings_changes make_material originals_of sample vary_cases "
     "vary_originals",
     "preference": "Pairwise Preference PreferenceStudy pairwise_accuracy preference_study",

@@ -80,16 +80,16 @@ class Fit:
 
 
 def trust_of(dimensions: Floats, weights: Sequence[float]) -> Floats:
-    """Trust of each row, weights renormalised over what was assessed; NaN where nothing of weight was.
+    """Trust of each row; NaN where a dimension of weight was not assessed. Weights are scaled to sum 1.
 
-    >>> trust_of(np.array([[1.0, 0.5, np.nan]]), [0.4, 0.3, 0.3]).round(3).tolist()
-    [0.786]
+    >>> trust_of(np.array([[1.0, 0.5, np.nan]] * 2), [0.5, 0.5, 0]).tolist()
+    [0.75, 0.75]
+    >>> trust_of(np.array([[1.0, 0.5, np.nan]]), [0.4, 0.3, 0.3]).tolist()
+    [nan]
     """
-    share = np.where(np.isfinite(dimensions), np.array(weights, float), 0.0)
-    total = share.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        out: Floats = (share * np.nan_to_num(dimensions)).sum(axis=1) / total
-    return out
+    share = np.array(weights, float)
+    used = share > 0
+    return np.asarray(dimensions[:, used] @ (share[used] / share[used].sum()), np.float64)
 
 
 def grid(step: float = STEP) -> list[tuple[float, ...]]:
@@ -111,10 +111,29 @@ def agreement(data: Labelled, weights: Sequence[float]) -> float:
 
 
 def search(data: Labelled) -> tuple[float, ...]:
-    """The weights that agree best; of equals those nearest to the published ones."""
-    near = np.array([PUBLISHED[name] for name in DIMENSIONS])
-    ranked = [(round(agreement(data, w), 9), -float(abs(np.array(w) - near).sum()), w) for w in grid()]
+    """The weights that agree best; of equals those nearest to the published ones.
+
+    A dimension that was never assessed has weight 0. All weights are compared on the same reports: those of which
+    every other dimension was assessed.
+    """
+    near = np.array(published(data))
+    known = near > 0
+    whole = data.whole(near.tolist())
+    ranked = [
+        (round(agreement(whole, w), 9), -float(abs(np.array(w) - near).sum()), w)
+        for w in grid()
+        if not np.array(w)[~known].any()
+    ]
     return max(ranked)[2]
+
+
+def published(data: Labelled) -> tuple[float, ...]:
+    """The published weights of the dimensions that were assessed at all, scaled to 1; of all where none was."""
+    weights = np.array([PUBLISHED[name] for name in DIMENSIONS])
+    known = np.isfinite(data.dimensions).any(axis=0)
+    if known.any():
+        weights = np.where(known, weights, 0.0) / weights[known].sum()
+    return tuple(weights.round(6).tolist())
 
 
 def half(clusters: Ints, seed: int) -> Mask:
@@ -219,7 +238,6 @@ def _weights(
     data: Labelled, given: Sequence[float] | None, seed: int, notes: list[str], figures: dict[str, float]
 ) -> tuple[tuple[float, ...], Labelled, str]:
     """The weights, the reports that are left for the thresholds, and where the weights come from."""
-    published = tuple(PUBLISHED[name] for name in DIMENSIONS)
     if given is not None:
         return tuple(given), data, "given"
     chosen = half(data.clusters, seed)
@@ -229,10 +247,11 @@ def _weights(
             f"{len(data):,} labelled reports are too few to search for weights ({ENOUGH} are needed): the published "
             "0.4 / 0.3 / 0.3 stay."
         )
-        return published, data, "published"
+        return tuple(PUBLISHED[name] for name in DIMENSIONS), data, "published"
     searched = search(first)
-    figures["spearman of searched weights, held out"] = agreement(second, searched)
-    figures["spearman of published weights, held out"] = agreement(second, published)
+    compared = second.whole(published(data))
+    figures["spearman of searched weights, held out"] = agreement(compared, searched)
+    figures["spearman of published weights, held out"] = agreement(compared, published(data))
     return searched, second, f"grid search on {len(first)} other reports of the same data"
 
 

@@ -79,6 +79,8 @@ def gather(
         for name in COLUMNS:
             there = name in table.columns
             values[name].append(table.numbers(name) if there else np.full(len(table), np.nan))
+        if cluster != "id" and cluster not in table.columns:
+            raise InputError(f"{stem}: no column '{cluster}' to group rows by; carry it through from the case file")
         given = {"system": system, "dataset": dataset, "level": level, "cluster": cluster}
         for what, column in given.items():
             default = stem if what == "dataset" else ""
@@ -134,7 +136,7 @@ def benchmark(scores: TrustScores, *, resamples: int = 1000, seed: int = 1) -> T
         rows.append(record | {"n": int(mine.sum()), "whole": int(whole.sum())})
     notes = [
         "Means over scored cases, higher is better; 95 % bootstrap intervals over clusters.",
-        "Whole: cases with all three dimensions; the trust of the others is partial and not comparable with it.",
+        "Whole: cases with all three dimensions. A case that lacks a dimension of weight has no trust.",
     ]
     return Table("benchmark", "Benchmark", rows, notes)
 

@@ -26,15 +26,15 @@ const WORDS = { deploy: "✓ Deploy", review: "◔ Review", reject: "✕ Reject"
 const badge = (route) => make("span", { class: `badge ${route in WORDS ? route : "none"}` }, WORDS[route] ?? WORDS.none);
 
 /** Half a ring from 0 to 1, filled up to the value, with a stroke at each threshold. */
-const dial = (value, bounds) => {
+const dial = (value, bounds, partial) => {
   const at = (share, radius) => [66 - radius * Math.cos(Math.PI * share), 66 - radius * Math.sin(Math.PI * share)];
   const arc = (to) => { const [x, y] = at(to, 52); return `M14 66A52 52 0 0 1 ${x.toFixed(2)} ${y.toFixed(2)}`; };
   const strokes = bounds.filter((bound) => typeof bound === "number").map((bound) => {
     const [[x1, y1], [x2, y2]] = [at(bound, 44), at(bound, 60)];
     return draw("line", { class: "bound", x1, y1, x2, y2 });
   });
-  const number = draw("text", { class: "big", x: 66, y: 62 }, value == null ? "–" : value.toFixed(3));
-  const label = value == null ? "trust was not assessed" : `trust ${value.toFixed(3)} of 1`;
+  const number = draw("text", { class: "big", x: 66, y: 62 }, value == null ? (partial ? "partial" : "–") : value.toFixed(3));
+  const label = value == null ? (partial ? "trust is partial: no number" : "trust was not assessed") : `trust ${value.toFixed(3)} of 1`;
   return draw("svg", { class: "dial", viewBox: "0 0 132 84", role: "img", "aria-label": label },
     draw("path", { class: "ring", d: arc(1) }), value ? draw("path", { class: "fill", d: arc(Math.min(1, value)) }) : null, ...strokes,
     number, draw("text", { class: "small", x: 14, y: 80 }, "0"), draw("text", { class: "small", x: 66, y: 80 }, "trust"), draw("text", { class: "small", x: 118, y: 80 }, "1"));
@@ -42,10 +42,12 @@ const dial = (value, bounds) => {
 
 const routeBlock = (one, value, trust, policy) => {
   const route = trust?.route ?? "none";
-  const missing = Object.entries(trust?.missing ?? {}).map(([name, why]) => `${name}: ${why}`);
-  return make("div", { class: `route ${route}` }, dial(value, [policy.reject, policy.deploy]),
+  const weighed = ([name]) => trust.weights?.[name.split(" ")[0]] !== 0;
+  const missing = Object.entries(trust?.missing ?? {}).filter(weighed).map(([name, why]) => `${name}: ${why}`);
+  const known = Object.entries(trust?.dimensions ?? {}).filter(weighed).map(([name, share]) => `${name} ${two(share)}`);
+  return make("div", { class: `route ${route}` }, dial(value, [policy.reject, policy.deploy], value == null && missing.length && known.length),
     make("div", { class: "say" }, make("p", {}, badge(route), ` ${trust?.why ?? ""}`),
-      missing.length ? make("p", {}, `Partial: not assessed or in part: ${missing.join("; ")}.`) : ""));
+      missing.length ? make("p", {}, `Partial, so there is no trust value. Not assessed or in part: ${missing.join("; ")}. ${known.length ? `Assessed: ${known.join(", ")}.` : ""}`) : ""));
 };
 
 const slideBlock = (evidence) => {
