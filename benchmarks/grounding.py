@@ -19,7 +19,7 @@ from benchmarks.figures import Figure
 from benchmarks.slides import SIDE, _base, write_large
 from medassay.cases import Case
 from medassay.metrics.grounding import Grounding
-from medassay.models.base import Matrix
+from medassay.models.base import Pictures
 
 REPORT = "Colon, biopsy: adenocarcinoma. Inflammation and necrosis are present. No granuloma."
 BUDGET = 512
@@ -53,11 +53,11 @@ class Timed:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
 
-    def embed_images(self, images: Sequence[Any]) -> Matrix:
+    def read_images(self, images: Sequence[Any]) -> Pictures:
         begun = time.perf_counter()
-        vectors: Matrix = self.model.embed_images(images)
+        pictures: Pictures = self.model.read_images(images)
         self.seconds += time.perf_counter() - begun
-        return vectors
+        return pictures
 
 
 def measure(path: str, budget: int | None) -> dict[str, float]:

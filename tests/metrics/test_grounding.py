@@ -15,7 +15,7 @@ from medassay.cases import Case
 from medassay.language.graph import Entity, Report
 from medassay.metrics import grounding
 from medassay.metrics.grounding import Grounding, calibrate, heat_map
-from medassay.models.base import Phrases
+from medassay.models.base import Phrases, Pictures
 from medassay.slides.views import Views
 
 WORDS = {"pink gland": (1.0, 0.0), "blue nest": (0.0, 1.0), "violet mix": (0.7071, 0.7071), "grey scar": (-1.0, 0.0)}
@@ -30,6 +30,12 @@ class Colours:
         red, _, blue = np.array([np.asarray(one, float).mean((0, 1)) for one in images]).T
         rows = np.stack([red, blue - 100], axis=1)
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+    def read_images(self, images: Sequence[Any]) -> Pictures:
+        return Pictures(self.embed_images(images), *self.foreign(len(images)))
+
+    def foreign(self, count: int) -> tuple[Any, float]:
+        return np.full(count, -5.0, np.float32), 0.0
 
     def embed_texts(self, texts: Sequence[str]) -> Any:
         return np.array([WORDS.get(text.lower(), (0.6, 0.8)) for text in texts], np.float32)
@@ -173,6 +179,7 @@ def test_heat_map_runs_from_worst_to_best() -> None:
     assert heat_map(views, np.array([[0.0, 1.0]], np.float32)) == [[9, 0, 9, 9, 1.0], [0, 0, 9, 9, 0.0]]
 
 
+<<<<<<< HEAD
 def test_the_published_form_takes_every_entity_and_its_best_window(metric: Grounding, pink: str) -> None:
     paper = Grounding(mode="paper")
     text = "A pink gland, grade 2, an unknown thing, no grey scar."
@@ -188,3 +195,14 @@ def test_the_published_form_takes_every_entity_and_its_best_window(metric: Groun
     (wrong,) = paper.score([case("A grey scar.", pink)])
     assert wrong.value is not None and wrong.value < 0
     assert "mode:paper" in paper.signature and "models:colours" in paper.signature and "rivals" not in paper.signature
+=======
+def test_an_image_that_is_not_h_and_e_is_not_assessed(
+    metric: Grounding, pink: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case(id="1", candidate="pink gland", image=pink)
+    assert metric.score([case])[0].value is not None
+    monkeypatch.setattr(Colours, "foreign", lambda self, count: (np.full(count, 2.0, np.float32), 0.5))
+    again = Grounding()
+    (score,) = again.score([case])
+    assert score.value is None and "not a section in haematoxylin and eosin" in str(score)
+>>>>>>> images

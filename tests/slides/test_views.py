@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from medassay.errors import InputError
+from medassay.models.base import Pictures
 from medassay.slides import NoTissue, open_image
 from medassay.slides.views import BATCH, view_patches
 
@@ -23,11 +24,11 @@ class Counting:
         self.shapes: list[tuple[int, ...]] = []
         self.calls: list[int] = []
 
-    def embed_images(self, images: Sequence[Any]) -> Any:
+    def read_images(self, images: Sequence[Any]) -> Pictures:
         self.calls.append(len(images))
         self.shapes += [image.shape for image in images]
         rows = np.array([image.mean((0, 1)) for image in images], np.float32)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return Pictures(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def saved(pixels: Any, path: Path) -> Path:

@@ -44,8 +44,8 @@ class Grounding(Metric):
     report on average; 1 means that no phrase of the bank fits better.
 
     Absent and possible entities, markers, grades, margins, sizes and whatever lies outside the model's vocabulary
-    are not assessed and say why. A case without an assessable entity, without tissue or with an unreadable image
-    is unscored.
+    are not assessed and say why. A case without an assessable entity, without tissue, with an unreadable image or,
+    in mode `clinical`, with an image that is not H&E is unscored.
 
     mode: `clinical`, as above, or `paper`: the value is S_g itself, −1 to 1, over every entity of the report, whatever
     is said of it, through windows of 224 pixels, with no vocabulary and no line-up (PathGLS section 3.2).
@@ -132,6 +132,8 @@ class Grounding(Metric):
             views = self._look(str(case.image))
         except InputError as error:
             return Score.none(str(error))
+        if views.refused and self.mode == "clinical":
+            return Score.none(f"not assessed: {views.refused}")
         phrases = self.model.read_phrases([item["text"] for item in asked])
         ground(asked, phrases, self.model.bank(), views)
         counted = [item for item in groundings if item["assessable"]]
@@ -140,7 +142,7 @@ class Grounding(Metric):
             "width": views.width,
             "height": views.height,
             "patches": len(views),
-            **({"warning": f"may not be histology: {views.warning}"} if views.warning else {}),
+            **_doubt(views),
             "groundings": groundings,
         }
         if with_map:
@@ -205,6 +207,13 @@ class Grounding(Metric):
                 self._seen.popitem(last=False)
         self._seen.move_to_end(key)
         return self._seen[key]
+
+
+def _doubt(views: Views) -> dict[str, str]:
+    """The warning of an image that may not be what the model was made for."""
+    if views.refused:
+        return {"warning": views.refused}
+    return {"warning": f"may not be histology: {views.warning}"} if views.warning else {}
 
 
 def _record(entity: Entity, *, assessable: bool) -> dict[str, Any]:

@@ -165,6 +165,19 @@ class Phrases:
     nearest: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Images as an image model sees them.
+
+    vectors: unit vectors, one per image. foreign: log odds that each is not an H&E section (the higher the surer),
+    from `least_foreign` on to be refused; both None where the model cannot tell.
+    """
+
+    vectors: Matrix
+    foreign: Matrix | None = None
+    least_foreign: float | None = None
+
+
 class ImageModel(Protocol):
     """Role `image`: images and texts to unit vectors of one space.
 
@@ -177,6 +190,8 @@ class ImageModel(Protocol):
     least_coverage: float | None
 
     def embed_images(self, images: Sequence[Any]) -> Matrix: ...
+
+    def read_images(self, images: Sequence[Any]) -> Pictures: ...
 
     def embed_texts(self, texts: Sequence[str]) -> Matrix: ...
 

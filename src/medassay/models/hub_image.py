@@ -16,7 +16,7 @@ import numpy as np
 
 from medassay.errors import ModelError
 from medassay.models.activations import unit_rows
-from medassay.models.base import Matrix, Phrases
+from medassay.models.base import Matrix, Phrases, Pictures
 from medassay.models.graphs import HOME, ModelSet
 from medassay.models.hub import first_line, quiet
 from medassay.models.hub_files import HubFolder
@@ -54,6 +54,10 @@ class HubImage:
                 given = torch.from_numpy(np.ascontiguousarray(prepared, np.float32)).to(self.device)
                 rows.append(unit_rows(_features(self.model.get_image_features(pixel_values=given))))
         return np.concatenate(rows) if rows else np.zeros((0, self._size), np.float32)
+
+    def read_images(self, images: Sequence[Any]) -> Pictures:
+        """Vectors alone: such a model does not say what it was not made for."""
+        return Pictures(self.embed_images(images))
 
     def embed_texts(self, texts: Sequence[str]) -> Matrix:
         """Unit vectors [texts, size]; a text longer than the model reads is cut."""

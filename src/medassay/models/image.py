@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from medassay.errors import InputError, ModelError
-from medassay.models.base import Matrix, Phrases
+from medassay.models import stains
+from medassay.models.base import Matrix, Phrases, Pictures
 from medassay.models.graphs import HOME, ModelSet
 from medassay.models.roles import EmbeddedEncoder
 
@@ -43,11 +44,23 @@ class EmbeddedImage:
 
     def embed_images(self, images: Sequence[Any]) -> Matrix:
         """Unit vectors [images, size] of pixel arrays (height × width × 3, bytes) or Pillow images."""
+        return self.read_images(images).vectors
+
+    def read_images(self, images: Sequence[Any]) -> Pictures:
+        """Vectors of images, with the log odds that each is not an H&E section where the role knows them."""
+        refusal = self.settings.get("refusal")
         rows = [np.zeros((0, int(self.settings["size"])), np.float32)]
+        foreign = [np.zeros(0, np.float32)]
         for start in range(0, len(images), AT_ONCE):
             pixels = np.stack([as_square(image, self.side) for image in images[start : start + AT_ONCE]])
-            rows.append(self.models.run(self.settings["graph"], {"pixels": pixels})[0])
-        return np.concatenate(rows)
+            vectors, *deep = self.models.run(self.settings["graph"], {"pixels": pixels})
+            rows.append(vectors)
+            if refusal:
+                colours = np.stack([stains.stain_colours(coarse(one)) for one in pixels])
+                foreign.append(deep[0] + colours @ np.array(refusal["stains"], np.float32))
+        if not refusal:
+            return Pictures(np.concatenate(rows))
+        return Pictures(np.concatenate(rows), np.concatenate(foreign), float(refusal["least"]))
 
     def embed_texts(self, texts: Sequence[str]) -> Matrix:
         """Unit vectors [texts, size]."""
@@ -119,6 +132,13 @@ def as_square(image: Any, side: int) -> Pixels:
             "read files with medassay.slides.read_image, which converts them"
         )
     return pixels if pixels.shape[:2] == (side, side) else resize(np.ascontiguousarray(pixels), side, side)
+
+
+def coarse(pixels: Pixels) -> Pixels:
+    """An image as `stain_colours` reads it."""
+    from PIL import Image
+
+    return np.asarray(Image.fromarray(pixels).resize((stains.SIDE, stains.SIDE), Image.Resampling.BOX))
 
 
 def resize(pixels: Pixels, width: int, height: int) -> Pixels:

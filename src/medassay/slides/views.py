@@ -23,7 +23,7 @@ from medassay.slides.image import Slide
 from medassay.slides.patches import MPP, SIZE, Patch, patches
 
 if TYPE_CHECKING:
-    from medassay.models.base import ImageModel, Matrix
+    from medassay.models.base import ImageModel, Matrix, Pictures
 
 BATCH = 32
 """Patches handed to the model at once: 25 MB of pixels; two such batches wait at most."""
@@ -39,6 +39,7 @@ class Views:
 
     vectors: unit vectors [views, size]. boxes: [views, 4] x, y, width, height at full resolution.
     width, height: of the image at full resolution. warning: why it may not be histology, or None.
+    refused: why the model must not be asked about it (it is not an H&E section), or None.
     """
 
     vectors: Matrix
@@ -46,6 +47,7 @@ class Views:
     width: int
     height: int
     warning: str | None
+    refused: str | None = None
 
     def __len__(self) -> int:
         return len(self.boxes)
@@ -70,21 +72,39 @@ def view_patches(
         # A coarser scan is looked at as it is: detail that was not scanned cannot be had.
         mpp = slide.mpp
     plan = patches(slide, SIZE, mpp, budget=budget, seed=seed)
-    vectors, boxes = [], []
+    seen: list[Pictures] = []
+    boxes: list[tuple[int, int, int, int]] = []
     with _bar(len(plan), slide.path.name) as advance:
         # One thread for the model: the next batches are read while it works.
         for made, places in in_order(partial(_embed, model), _batches(_views(plan, windows, advance)), workers=1):
-            vectors.append(made)
+            seen.append(made)
             boxes += places
     width, height = slide.dimensions
     if not slide.whole and len(plan) > 1 and max(width, height) <= WHOLE_MOST:
-        vectors.append(model.embed_images([slide.read(0, 0, width, height)]))
+        seen.append(model.read_images([slide.read(0, 0, width, height)]))
         boxes.append((0, 0, width, height))
-    return Views(np.concatenate(vectors), np.array(boxes, np.int64), width, height, why_not_histology(slide))
+    vectors = np.concatenate([one.vectors for one in seen])
+    doubt = why_not_histology(slide)
+    return Views(vectors, np.array(boxes, np.int64), width, height, doubt, _why_foreign(seen))
 
 
-def _embed(model: ImageModel, batch: list[Patch]) -> tuple[Matrix, list[tuple[int, int, int, int]]]:
-    return model.embed_images([view.pixels for view in batch]), [view.box for view in batch]
+def _why_foreign(seen: list[Pictures]) -> str | None:
+    """Why an image is refused: by the mean of its patches' log odds it is not H&E."""
+    odds = [one.foreign for one in seen if one.foreign is not None]
+    least = seen[0].least_foreign
+    if least is None or not odds:
+        return None
+    mean = float(np.concatenate(odds).mean())
+    if mean < least:
+        return None
+    return (
+        f"by its stain and texture the image is not a section in haematoxylin and eosin (log odds {mean:.1f}, refused "
+        f"from {least:.1f}): another stain, cytology, a radiograph or a photograph is not assessed"
+    )
+
+
+def _embed(model: ImageModel, batch: list[Patch]) -> tuple[Pictures, list[tuple[int, int, int, int]]]:
+    return model.read_images([view.pixels for view in batch]), [view.box for view in batch]
 
 
 def _views(plan: Iterable[Patch], windows: bool, advance: Any) -> Iterator[Patch]:

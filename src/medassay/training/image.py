@@ -23,6 +23,7 @@ from medassay.models.activations import unit_rows
 from medassay.models.image import as_square, resize
 from medassay.slides.image import read_image
 from medassay.training.histology import WEIGHTS, Sample
+from medassay.training.refusal import Refusal
 from medassay.training.tower import Tower
 
 Floats = NDArray[np.float32]
@@ -163,16 +164,20 @@ def _shown(sample: Sample, mapped: Mapping[str, Floats], size: int) -> Floats:
 
 
 class ImageGraph(nn.Module):
-    """pixels (bytes) → vector."""
+    """pixels (bytes) → vector, and the part of the log odds against H&E that the features speak for (0 without)."""
 
-    def __init__(self, tower: Tower, maps: Maps) -> None:
+    def __init__(self, tower: Tower, maps: Maps, refusal: Refusal | None = None) -> None:
         super().__init__()
+        features = len(maps.centre)
+        self.deep = nn.Parameter(_tensor(refusal.deep if refusal else np.zeros(features))[:, None])
+        self.bias = nn.Parameter(_tensor([refusal.bias if refusal else 0.0]))
         self.pooled = Pooled(tower)
         self.centre, self.scale = nn.Parameter(_tensor(maps.centre)), nn.Parameter(_tensor(maps.scale))
         self.head = nn.Parameter(_tensor(maps.head))
 
-    def forward(self, pixels: Tensor) -> Tensor:
-        return _normal(((self.pooled(pixels) - self.centre) * self.scale) @ self.head)
+    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        pooled = self.pooled(pixels)
+        return _normal(((pooled - self.centre) * self.scale) @ self.head), (pooled @ self.deep)[:, 0] + self.bias
 
 
 class TextGraph(nn.Module):

@@ -24,6 +24,8 @@ from medassay.training.image import (
     vocabulary_of,
 )
 from medassay.training.image_figures import across_sources, cross_validate
+from medassay.training.image_refusal import train_refusal
+from medassay.training.refusal import Refusal, refusal_settings
 from medassay.training.tower import Tower, load_tower
 
 LEAST_COVERAGE = 0.7
@@ -46,8 +48,10 @@ def train_image(data: Path, base: Path, out: Path, seed: int = 0) -> dict[str, f
         for name, value in cross_validate(seen, samples, vectors, by, seed).items()
     }
     figures |= across_sources(seen, samples, vectors)
+    refusal, refused = train_refusal(data, tower, samples, seed)
+    figures |= refused
     out.mkdir(parents=True, exist_ok=True)
-    settings = write_graphs(tower, fit(seen, samples, vectors), samples, vectors, out)
+    settings = write_graphs(tower, fit(seen, samples, vectors), samples, vectors, out, refusal)
     settings["encoder"] = encoder_mark(models)
     origin = {"licence": "Apache-2.0", "source": f"EfficientNet-Lite0 ({base.name}) and the images in {data.name}"}
     write_manifest(out, "trained-image", {"image": settings}, origin)
@@ -64,7 +68,12 @@ def text_vectors(samples: Sequence[Sample], encoder: EmbeddedEncoder) -> dict[st
 
 
 def write_graphs(
-    tower: Tower, maps: Maps, samples: Sequence[Sample], vectors: Mapping[str, Floats], out: Path
+    tower: Tower,
+    maps: Maps,
+    samples: Sequence[Sample],
+    vectors: Mapping[str, Floats],
+    out: Path,
+    refusal: Refusal | None = None,
 ) -> dict[str, Any]:
     """image.onnx, image_text.onnx and image_vocabulary.tsv; the role's settings for a manifest."""
     known = vocabulary_of(samples)
@@ -72,9 +81,11 @@ def write_graphs(
     lines += [f"{text}\t{kind}\t{count}" for text, kind, count in known]
     (out / "image_vocabulary.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     vocabulary = np.stack([vectors[text] for text, _, _ in known])
-    export_image(ImageGraph(tower, maps), SIDE, out)
+    export_image(ImageGraph(tower, maps, refusal), SIDE, out)
     export_image_text(TextGraph(maps, vocabulary), vocabulary.shape[1], out)
+    stated = {"refusal": refusal_settings(refusal)} if refusal else {}
     return {
+        **stated,
         "graph": "image.onnx",
         "text_graph": "image_text.onnx",
         "vocabulary": "image_vocabulary.tsv",

@@ -1,11 +1,14 @@
 """Histology images with what they show: tags and words as data files, and the reader that joins them with images.
 
 Read are PathVQA (`pathvqa/captions.jsonl` and images), LC25000 (`lc25000/<class>/g<source group>_….jpeg`) and the
-oral set (`oral/<class>/….jpg`), as far as a folder has them.
+oral set (`oral/<class>/….jpg`), as far as a folder has them. The refusal of what is not H&E also learns from a set of
+many sources (`many/labels.csv`: image, source, organ, label, group; `many/sources.csv`: source and licence) and from
+images that are not H&E (`other/labels.csv`: image, source).
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterator
@@ -30,9 +33,10 @@ _SHOWS = "does this image show "
 class Sample:
     """An image and what is said of it.
 
-    source: pathvqa, lc25000 or oral. label: the class; for PathVQA the kind of caption, `library` (titles of an image
-    library) or `book` (sentences of text books). group: images that must not be parted by a fold (a source group, or
-    one caption). caption: as the source words it. texts: (kind, text) pairs to learn from.
+    source: pathvqa, lc25000, oral or a source of the set of many. label: the class; for PathVQA the kind of caption,
+    `library` (titles of an image library) or `book` (sentences of text books). group: images that must not be parted by a fold (a source group, or
+    one caption). caption: as the source words it. texts: (kind, text) pairs to learn from. test_only: its
+    licence keeps it out of weights that are passed on.
     """
 
     file: Path
@@ -44,6 +48,7 @@ class Sample:
     caption: str
     phrases: tuple[str, ...]
     texts: tuple[tuple[str, str], ...]
+    test_only: bool = False
 
 
 def read_samples(folder: Path) -> list[Sample]:
@@ -124,6 +129,62 @@ def _classes(folder: Path, source: str) -> Iterator[Sample]:
         for file in sorted(folder.glob(f"{row['key']}/*.jp*g")):
             group = f"{row['key']} {file.name.partition('_')[0] if source == 'lc25000' else file.stem}"
             yield Sample(file, source, row["key"], group, row["organ"], row["process"], "", phrases, texts)
+
+
+def read_many(folder: Path) -> Iterator[Sample]:
+    """The set of many sources below `many`, if there is one. Mouse tissue serves normal organs only."""
+    folder = folder / "many"
+    path = folder / "labels.csv"
+    if not path.is_file():
+        return
+    organs, processes = words("organ"), words("process")
+    keys = {name: key for kind in ("organ", "name") for key, names in words(kind).items() for name in names}
+    closed = {row["source"] for row in _rows(folder / "sources.csv", ("source",)) if "NC" in str(row)}
+    for row in _rows(path, ("image", "source", "organ", "label", "group")):
+        mouse, organ = "(mouse)" in row["organ"], keys.get(row["organ"].replace(" (mouse)", ""), "none")
+        process = process_of(row["label"])
+        if mouse and process != "n":
+            continue
+        label = _american(re.sub(r",? mouse |, mouse$|^mouse ", " ", row["label"].replace("(mouse)", "")).strip())
+        phrases = tuple(part.strip() for part in label.split("/") if part.strip())
+        place = (folder / row["image"], row["source"], row["label"], f"{row['source']} {row['group'] or row['image']}")
+        texts = tuple(_tagged(phrases, organs[organ], processes[process]))
+        yield Sample(*place, organ, process, "", phrases, texts, row["source"] in closed)
+
+
+def read_others(folder: Path) -> list[tuple[Path, str]]:
+    """Images that are not H&E, with their source: `other/labels.csv`; empty where there is none."""
+    path = folder / "other" / "labels.csv"
+    if not path.is_file():
+        return []
+    return [(path.parent / row["image"], row["source"]) for row in _rows(path, ("image", "source"))]
+
+
+def process_of(label: str) -> str:
+    """The process (a key of words.tsv) that a label speaks of, `-` where no sign of one occurs in it.
+
+    >>> process_of("normal colonic mucosa"), process_of("lung squamous cell carcinoma"), process_of("mucus")
+    ('n', 'q', '-')
+    """
+    found = (row["process"] for row in _table("words.tsv") if row["kind"] == "sign" and row["key"] in label.lower())
+    return next(found, "-")
+
+
+def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; the set of many sources needs it")
+    with path.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    lacking = [name for name in columns if rows and name not in rows[0]]
+    if lacking:
+        raise InputError(f"{path}: no column {lacking[0]}; it needs {', '.join(columns)}")
+    return rows
+
+
+def _american(text: str) -> str:
+    for british, american in (("tumour", "tumor"), ("haem", "hem"), ("kaemia", "kemia"), ("oedema", "edema")):
+        text = text.replace(british, american)
+    return text.replace("oesoph", "esoph").replace("naevus", "nevus").replace("coeliac", "celiac")
 
 
 def _tagged(phrases: tuple[str, ...], organs: tuple[str, ...], processes: tuple[str, ...]) -> list[tuple[str, str]]:
