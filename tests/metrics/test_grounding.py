@@ -179,7 +179,6 @@ def test_heat_map_runs_from_worst_to_best() -> None:
     assert heat_map(views, np.array([[0.0, 1.0]], np.float32)) == [[9, 0, 9, 9, 1.0], [0, 0, 9, 9, 0.0]]
 
 
-<<<<<<< HEAD
 def test_the_published_form_takes_every_entity_and_its_best_window(metric: Grounding, pink: str) -> None:
     paper = Grounding(mode="paper")
     text = "A pink gland, grade 2, an unknown thing, no grey scar."
@@ -195,7 +194,8 @@ def test_the_published_form_takes_every_entity_and_its_best_window(metric: Groun
     (wrong,) = paper.score([case("A grey scar.", pink)])
     assert wrong.value is not None and wrong.value < 0
     assert "mode:paper" in paper.signature and "models:colours" in paper.signature and "rivals" not in paper.signature
-=======
+
+
 def test_an_image_that_is_not_h_and_e_is_not_assessed(
     metric: Grounding, pink: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,4 +205,3 @@ def test_an_image_that_is_not_h_and_e_is_not_assessed(
     again = Grounding()
     (score,) = again.score([case])
     assert score.value is None and "not a section in haematoxylin and eosin" in str(score)
->>>>>>> images
