@@ -110,3 +110,23 @@ def test_vocabulary_lines(tmp_path: Path) -> None:
     path = tmp_path / "vocabulary.tsv"
     path.write_text("# comment\nlung\torgan\t7\nsquamous cell carcinoma\tphrase\t3\n", encoding="utf-8")
     assert read_vocabulary(path) == ("lung", "squamous cell carcinoma")
+
+
+def test_what_is_no_section_is_refused(model: EmbeddedImage) -> None:
+    grey = np.repeat(np.random.default_rng(4).integers(0, 90, (224, 224, 1), np.uint8), 3, axis=2)
+    read = model.read_images([grey, made(5)])
+    assert read.foreign is not None and read.least_foreign is not None
+    assert (read.foreign >= read.least_foreign).all()
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not (DATA / "other").is_dir(), reason="needs the shared data folder beside the checkout")
+def test_other_stains_are_refused_and_sections_are_not(model: EmbeddedImage) -> None:
+    from medassay.slides import read_image
+
+    others = sorted((DATA / "other").glob("*.jpg"))[::19]
+    sections = sorted((DATA / "lc25000").glob("*/*.jpeg"))[::300]
+    read = model.read_images([read_image(file) for file in (*others, *sections)])
+    assert read.foreign is not None and read.least_foreign is not None
+    refused = read.foreign >= read.least_foreign
+    assert refused[: len(others)].mean() > 0.9 and refused[len(others) :].mean() < 0.1

@@ -21,7 +21,7 @@ def section(seed: int = 0) -> np.ndarray:
     random = np.random.default_rng(seed)
     nuclei, rest = random.uniform(0, 1.2, (SIDE, SIDE, 1)), random.uniform(0.1, 0.6, (SIDE, SIDE, 1))
     density = nuclei * np.array([0.65, 0.70, 0.29]) + rest * np.array([0.07, 0.99, 0.11])
-    return np.clip(np.exp(-density) * 256 - 1, 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(np.exp(-density) * 256 - 1, 0, 255), np.uint8)
 
 
 def planted(gap: float) -> tuple[np.ndarray, np.ndarray, list[str], list[bool]]:

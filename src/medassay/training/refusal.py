@@ -79,7 +79,7 @@ def held_out(
     fold = np.array([k if other else part[source] for source, other, k in zip(sources, foreign, drawn)])
     odds = np.zeros(len(sources), np.float32)
     for k in range(folds):
-        learnt = np.flatnonzero(fold != k)
+        learnt = np.flatnonzero(fold != k).tolist()
         chosen = [sources[i] for i in learnt], [foreign[i] for i in learnt]
         model = fit_refusal(features[learnt], colours[learnt], *chosen)
         odds[fold == k] = model.odds(features[fold == k], colours[fold == k])

@@ -34,9 +34,9 @@ class Sample:
     """An image and what is said of it.
 
     source: pathvqa, lc25000, oral or a source of the set of many. label: the class; for PathVQA the kind of caption,
-    `library` (titles of an image library) or `book` (sentences of text books). group: images that must not be parted by a fold (a source group, or
-    one caption). caption: as the source words it. texts: (kind, text) pairs to learn from. test_only: its
-    licence keeps it out of weights that are passed on.
+    `library` (titles of an image library) or `book` (sentences of text books). group: images that must not be parted
+    by a fold (a source group, or one caption). caption: as the source words it. texts: (kind, text) pairs to learn
+    from. test_only: its licence keeps it out of weights that are passed on.
     """
 
     file: Path
