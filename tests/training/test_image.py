@@ -164,3 +164,27 @@ def test_a_trained_folder_serves_the_role(folder: Path, tmp_path: Path, monkeypa
     cosines = (model.embed_images([read_image(s.file) for s in samples]) * wanted).sum(1)
     assert cosines.min() > 0.9  # weights of 8 bits
     assert model.read_phrases(["lung"]).nearest == ("lung",)
+
+
+def test_the_refusal_learns_from_other_stains(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+    from PIL import Image
+
+    from medassay.training import image_refusal
+    from medassay.training.tower import Tower
+
+    torch.manual_seed(0)
+    tower = Tower().eval()
+    samples = read_samples(folder)
+    assert image_refusal.train_refusal(folder, tower, samples) == (None, {})
+    (folder / "other").mkdir()
+    random = np.random.default_rng(3)
+    for i in range(4):
+        pixels = np.clip(random.integers(-30, 30, (SIDE, SIDE, 3)) + np.array((60, 160, 90)), 0, 255)
+        Image.fromarray(pixels.astype(np.uint8)).save(folder / "other" / f"{i}.png")
+    lines = ["image,source", *(f"{i}.png,green" for i in range(4))]
+    (folder / "other" / "labels.csv").write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.setattr(image_refusal, "PAINTED_EACH", 1)
+    refusal, figures = image_refusal.train_refusal(folder, tower, samples)
+    assert refusal is not None and set(figures) == {"sections_refused", "others_refused"}
+    assert refusal.deep.shape == (1488,) and np.isfinite(refusal.deep).all()
