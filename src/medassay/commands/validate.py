@@ -79,7 +79,7 @@ def validate(
         _write(preference_rows(preferred), out)
         console.finish(scores[0], told)
         return
-    humans = console.parse_list(human)
+    humans, given = console.parse_list(human), _ends(scale)
     studies: dict[str, Validation] = {}
     problems: list[str] = []
     for path in scores:
@@ -87,7 +87,6 @@ def validate(
         carried = {*present, item or "id", by, cluster} - {"id", "system", "reference", "none"}
         table, chosen, told = _scored(path, metrics, models, map_, format, carried)
         problems += [f"{path}: {line}" for line in told] if len(scores) > 1 else told
-        given = _ends(scale)
         studies[str(path)] = correlate(
             table,
             present,

@@ -106,10 +106,10 @@ class ModelSet:
         """The tokenizer that all roles share."""
         return Tokenizer(self.file("tokenizer.json"))
 
-    def run(self, graph: str, feeds: Mapping[str, Any]) -> list[Any]:
-        """All outputs of one graph."""
+    def run(self, graph: str, feeds: Mapping[str, Any], *, cores: int | None = None) -> list[Any]:
+        """All outputs of one graph; `cores`: how many one run may use, when the graph is first opened here."""
         if graph not in self.sessions:
-            self.sessions[graph] = open_session(self.file(graph))
+            self.sessions[graph] = open_session(self.file(graph), cores)
         try:
             outputs: list[Any] = self.sessions[graph].run(None, dict(feeds))
         except Exception as error:  # ONNX Runtime has a type of its own for each way a graph may not fit
@@ -228,8 +228,8 @@ _NO_MEMORY = re.compile(
 """What ONNX Runtime, and the system that loads it, say where memory or threads run out."""
 
 
-def open_session(path: Path) -> Any:
-    """An ONNX Runtime session on the CPU."""
+def open_session(path: Path, cores: int | None = None) -> Any:
+    """An ONNX Runtime session on the CPU, each run on `cores` (by default on all that this process may use)."""
     try:
         import onnxruntime as ort
     except ImportError as error:
@@ -238,7 +238,7 @@ def open_session(path: Path) -> Any:
     if "CPUExecutionProvider" not in ort.get_available_providers():
         raise ModelError("onnxruntime has no CPU provider here: pip install --force-reinstall onnxruntime")
     options = ort.SessionOptions()
-    options.intra_op_num_threads = threads()
+    options.intra_op_num_threads = cores or threads()
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     # Weights are stored as int8 and unfolded to float once, at load, not in every run.

@@ -4,12 +4,14 @@ The first graph holds the early layers with heads of their own, the second the o
 first alone.
 
 Pairs are not batched: weights and activations are 8-bit integers whose scale is taken over a run, and an answer must
-not depend on what else was asked. A run of one pair fills two cores. Equal pairs are read once.
+not depend on what else was asked. Each run uses one core, and as many pairs are read at a time as there are cores: that
+is nearly twice as fast on two cores as one run that uses both. Equal pairs are read once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,7 +21,7 @@ import numpy as np
 from medassay.models.activations import softmax
 from medassay.models.base import Matrix
 from medassay.models.caching import RecentAnswers
-from medassay.models.graphs import ModelSet
+from medassay.models.graphs import ModelSet, threads
 
 OUTPUTS = ("verdict", "kind", "severity", "expert", "quality", "place")
 """The graph's outputs, in order."""
@@ -82,7 +84,14 @@ class Reader:
 
     def read(self, pairs: Sequence[IdPair]) -> list[PairAnswer]:
         """The answers for pairs of token ids (BERT's, without frame tokens): a text and a statement each."""
-        return self.cache.look_up(pairs, lambda fresh: [self._read(*pair) for pair in fresh])
+        return self.cache.look_up(pairs, self._read_all)
+
+    def _read_all(self, pairs: Sequence[IdPair]) -> list[PairAnswer]:
+        if len(pairs) < 2 or threads() < 2:
+            return [self._read(*pair) for pair in pairs]
+        first = self._read(*pairs[0])  # opens the graphs
+        with ThreadPoolExecutor(threads()) as pool:
+            return [first, *pool.map(lambda pair: self._read(*pair), pairs[1:])]
 
     def _read(self, text: Sequence[int], statement: Sequence[int]) -> PairAnswer:
         room = LONGEST - 4
@@ -91,12 +100,15 @@ class Reader:
         row = [BEGIN, *(i + SHIFT for i in text), END, END, *(i + SHIFT for i in statement[:kept]), END]
         mask = np.zeros((1, len(row)), np.int64)
         mask[0, len(text) + 3 : -1] = 1
-        states, *heads = self.models.run(self.early, {"hidden": self._embed(row)[None], "statement": mask})
+        states, *heads = self._run(self.early, self._embed(row)[None], mask)
         answer = _answer(dict(zip(OUTPUTS, heads, strict=True)), len(text), early=True)
         if self.fast:
             return answer
-        heads = self.models.run(self.late, {"hidden": states, "statement": mask})
+        heads = self._run(self.late, states, mask)
         return _answer(dict(zip(OUTPUTS, heads, strict=True)), len(text), early=False)
+
+    def _run(self, graph: str, hidden: Matrix, statement: Any) -> list[Any]:
+        return self.models.run(graph, {"hidden": hidden, "statement": statement}, cores=1)
 
     def _embed(self, row: Sequence[int]) -> Matrix:
         at = np.asarray(row, np.int64)
