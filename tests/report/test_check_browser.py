@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("selenium.webdriver", reason="needs the extra browser (selenium)")
+
 from tests.language.checker_double import OverlapChecker, installed
 from tests.report.sample import HOSTILE
 from tests.report.test_browser import CHROMIUM, DRIVER, Tab, browser
