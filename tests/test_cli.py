@@ -138,7 +138,8 @@ def test_completion(words: str, expected: str) -> None:
     assert done.stdout.split() == [expected]
 
 
-def test_the_completion_script(medassay: Callable) -> None:
+def test_the_completion_script(medassay: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")  # the shell is named, not looked for
     ran = medassay("--show-completion", "bash")
     assert (ran.code, ran.err) == (0, "")
     assert "_MEDASSAY_COMPLETE=complete_bash" in ran.out

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from medassay.commands.run_file import ComparisonPlan, RunFile
     from medassay.metrics.base import Metric
     from medassay.paths import Given
-    from medassay.study import Comparison
 
 
 def run(
@@ -100,32 +99,26 @@ def _compare(plan: RunFile, wanted: ComparisonPlan, metrics: Sequence[str], ende
     from medassay.study import compare
 
     assert plan.out is not None  # read_run_file sees to it
-    scores = read_scores(plan.out)
-    written = []
-    for title, names in _families(wanted, metrics):
-        left = [name for name in names if not any(f"{name}.".startswith(f"{metric}.") for metric in ended)]
-        for name in (name for name in names if name not in left):
-            console.say(f"{wanted.key}: '{name}' is left out: the metric failed on every row")
-        if not left:
-            continue
-        compared: Comparison = compare(
-            scores, wanted.by, wanted.item, metrics=left, resamples=wanted.resamples, seed=wanted.seed
-        )
-        print(f"\n{title}\n")
-        print_comparison(Console(), compared)
-        written.append(f"{title}\n\n{comparison_text(compared)}\n")
-    if wanted.out is not None:
-        write_text(wanted.out, "\n".join(written))
-        console.say_written(comparison=wanted.out)
-
-
-def _families(wanted: ComparisonPlan, metrics: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """The metrics whose p-values are corrected together: all of them, or the primary one and the others apart."""
-    named = [name for name in wanted.metrics or metrics if name != wanted.primary]
-    title = f"Comparison by {wanted.by}"
-    if wanted.primary is None:
-        yield title, named
+    named = list(wanted.metrics or metrics)
+    if wanted.primary is not None and wanted.primary not in named:
+        named.insert(0, wanted.primary)
+    left = [name for name in named if not any(f"{name}.".startswith(f"{metric}.") for metric in ended)]
+    for name in (name for name in named if name not in left):
+        console.say(f"{wanted.key}: '{name}' is left out: the metric failed on every row")
+    if not left:
         return
-    yield f"{title}: primary metric", [wanted.primary]
-    if named:
-        yield f"{title}: other metrics (corrected among themselves)", named
+    compared = compare(
+        read_scores(plan.out),
+        wanted.by,
+        wanted.item,
+        metrics=left,
+        primary=wanted.primary if wanted.primary in left else None,
+        resamples=wanted.resamples,
+        seed=wanted.seed,
+    )
+    title = f"Comparison by {wanted.by}"
+    print(f"\n{title}\n")
+    print_comparison(Console(), compared)
+    if wanted.out is not None:
+        write_text(wanted.out, f"{title}\n\n{comparison_text(compared)}\n")
+        console.say_written(comparison=wanted.out)
