@@ -252,7 +252,12 @@ def test_a_fact_can_be_typed_in_place_of_being_highlighted(serve, drivers):
     page = Page(drivers[0], served.link("anna"))
     page.driver.get(f"{served.url}/tasks/{served.context.store.tasks('anna')[0].id}")
     page.ready()
-    form = "#panel-1 .typed-fact"
+    for fact in ("man – is – 61", "man – takes – lisinopril"):
+        page.type("#chips-case + .typed-fact input", fact)
+        page.click("#chips-case + .typed-fact button")
+    page.saved()
+    assert page.value("#q-case-R") == "2"
+    form = "#chips-1 + .typed-fact"
     for fact in ("patient – takes – lisinopril", HOSTILE[:60]):
         page.type(f"{form} input", fact)
         page.click(f"{form} button")
@@ -260,13 +265,9 @@ def test_a_fact_can_be_typed_in_place_of_being_highlighted(serve, drivers):
     assert page.value("#q-1-correct") == "2"
     assert "patient – takes – lisinopril" in page.text("#chips-1")
     assert page.value(f"{form} input") == "" and not page.js("return window.hacked")
-    page.type(".pane.reference .typed-fact input", "man – is – 61")
-    page.click(".pane.reference .typed-fact button")
-    page.saved()
-    assert page.value("#q-case-R") == "1"
     page.driver.refresh()
     page.ready()
-    assert page.value("#q-1-correct") == "2" and "man – is – 61" in page.text("#chips-reference")
+    assert page.value("#q-1-correct") == "2" and "man – is – 61" in page.text("#chips-case")
     page.click("#chips-1 li button")
     page.saved()
     assert page.value("#q-1-correct") == "1"
