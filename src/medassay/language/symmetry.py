@@ -1,6 +1,6 @@
 """Contradictions held against their counterparts.
 
-Two statements that contradict each other do so whichever is read first. The checker, asked both ways, is far more often
+Two statements that contradict each other do so whichever is read first. The checker, asked both ways, is more often
 wrong in one direction than in both: where it calls a faithful rewording contradicted, it usually finds the statement
 that decides to be supported when it reads the texts the other way round. So a contradiction counts as far as both
 directions say it: the geometric mean of the two probabilities, and what is taken from it goes to what the counterpart
