@@ -17,7 +17,7 @@ from medassay.models.activations import sigmoid
 from medassay.models.base import Encoder, Matrix
 from medassay.models.excerpts import Excerpt, excerpt, joined, lexical_relevance, relevance, segments, stems
 from medassay.models.graphs import ModelSet
-from medassay.models.reader import PairAnswer, open_reader
+from medassay.models.reader import PairAnswer, as_sentence, open_reader, suffix
 from medassay.models.tokens import Tokens
 from medassay.spans import CONTRADICTION_KINDS, INVENTION_KINDS, Check
 
@@ -50,15 +50,15 @@ class EmbeddedChecker:
     Args:
         models: the set.
         encoder: chooses the excerpts of long texts.
-        fast: use the early heads of the reader alone.
+        variant: how the reader is run (`open_reader`).
     """
 
-    def __init__(self, models: ModelSet, encoder: Encoder, fast: bool = False) -> None:
+    def __init__(self, models: ModelSet, encoder: Encoder, variant: str = "embedded") -> None:
         models.role("checker")
-        self.name = f"{models.name}/checker" + ("-fast" if fast else "")
+        self.name = f"{models.name}/checker{suffix(variant)}"
         self.models = models
         self.encoder = encoder
-        self.reader = open_reader(models, fast)
+        self.reader = open_reader(models, variant)
         self.segmented: OrderedDict[str, _Segmented] = OrderedDict()
 
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
@@ -138,15 +138,6 @@ class EmbeddedChecker:
         found = (part.position(start), part.position(end - 1) + 1) if end > start else (0, 0)
         severity = float(sigmoid(np.array(answer.severity)))
         return Check((float(chances[0]), float(chances[1]), float(chances[2])), *found, kind, severity)
-
-
-def as_sentence(statement: str) -> str:
-    """A statement with a full stop: the reader takes words without one for a quotation of the text.
-
-    >>> as_sentence("Chest pain"), as_sentence("Any fever? No.")
-    ('Chest pain.', 'Any fever? No.')
-    """
-    return statement if statement.rstrip().endswith((".", "?", "!")) else f"{statement.rstrip()}."
 
 
 def deciding_words(tokens: Tokens, place: Matrix) -> tuple[int, int]:

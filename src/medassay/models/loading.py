@@ -1,6 +1,7 @@
-"""Which model serves a role: `embedded`, `fast`, `paper`, a folder, a hub name, or a file that says so by role.
+"""Which model serves a role: `embedded`, `fast`, `gpu`, `paper`, a folder, a hub name, or a file that says so by role.
 
-`fast` is the embedded set with the early layers of its reader alone: three times as fast, and coarser.
+`fast` is the embedded set with the early layers of its reader alone: three times as fast, and coarser. `gpu` is the
+embedded set with its reader on a graphics card (needs the extra `hf`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from medassay.models.base import (
     RelationModel,
 )
 from medassay.models.graphs import HOME, ModelSet
-from medassay.models.sources import paper_names, resolve_source
+from medassay.models.sources import EMBEDDED, paper_names, resolve_source
 
 if TYPE_CHECKING:
     from medassay.models.kge import ConceptVectors
@@ -63,7 +64,7 @@ def load(role: str, spec: str = "embedded") -> Any:
 
 
 def resolve(role: str, spec: str) -> str:
-    """The one source of a role: `embedded`, `fast`, a folder, or a hub name (sources.py)."""
+    """The one source of a role: `embedded`, `fast`, `gpu`, a folder, or a hub name (sources.py)."""
     return resolve_source(role, spec, ROLES)
 
 
@@ -81,10 +82,10 @@ def _by_name(model: Any) -> tuple[Any, tuple[str, str]]:
 
 
 def _open(role: str, source: str) -> Any:
-    embedded = source in ("embedded", "fast")
-    folder = HOME if embedded else Path(source)
-    if embedded or (folder / "manifest.json").is_file():
-        return _embedded(role, model_set(folder), fast=source == "fast")
+    if source in EMBEDDED:
+        return _embedded(role, model_set(HOME), source)
+    if (Path(source) / "manifest.json").is_file():
+        return _embedded(role, model_set(Path(source)))
     from medassay.models.hub import load_hub
 
     return load_hub(role, source)
@@ -102,7 +103,7 @@ def model_set(folder: Path = HOME) -> ModelSet:
     return ModelSet(folder)
 
 
-def _embedded(role: str, models: ModelSet, *, fast: bool) -> Any:
+def _embedded(role: str, models: ModelSet, variant: str = "embedded") -> Any:
     from medassay.models.checker import EmbeddedChecker
     from medassay.models.image import EmbeddedImage
     from medassay.models.kge import ConceptVectors
@@ -119,9 +120,9 @@ def _embedded(role: str, models: ModelSet, *, fast: bool) -> Any:
         "expert": lambda: EmbeddedExpert(models),
         "image": lambda: EmbeddedImage(models),
         "likelihood": lambda: EmbeddedLikelihood(models),
-        "nli": lambda: EmbeddedNli(models, fast),
+        "nli": lambda: EmbeddedNli(models, variant),
         "quality": lambda: EmbeddedQuality(models),
         "kge": lambda: ConceptVectors(models),
-        "checker": lambda: EmbeddedChecker(models, load("encoder"), fast),
+        "checker": lambda: EmbeddedChecker(models, load("encoder"), variant),
     }
     return makers[role]()

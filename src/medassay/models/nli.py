@@ -15,7 +15,7 @@ from medassay.models.activations import softmax
 from medassay.models.base import Matrix
 from medassay.models.graphs import ModelSet
 from medassay.models.pairs_model import PairsModel, open_pairs
-from medassay.models.reader import open_reader
+from medassay.models.reader import as_sentence, open_reader, suffix
 
 LABELS = ("entailment", "neutral", "contradiction")
 """The order of the three probabilities."""
@@ -29,12 +29,12 @@ class EmbeddedNli:
     settings: the manifest's entry of the role, with the weights that `language.inference` combines by.
     """
 
-    def __init__(self, models: ModelSet, fast: bool = False) -> None:
+    def __init__(self, models: ModelSet, variant: str = "embedded") -> None:
         self.models = models
         self.settings = models.role("nli")
-        self.name = f"{models.name}/nli" + ("-fast" if fast else "")
+        self.name = f"{models.name}/nli{suffix(variant)}"
         self.judge = (
-            self._by_pair_model(open_pairs(models, "nli")) if "graph" in self.settings else self._by_reader(fast)
+            self._by_pair_model(open_pairs(models, "nli")) if "graph" in self.settings else self._by_reader(variant)
         )
 
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
@@ -50,10 +50,11 @@ class EmbeddedNli:
         temperature = float(self.settings.get("temperature", 1.0))
         return lambda pairs: softmax(model.run(pairs, "nli") / temperature)
 
-    def _by_reader(self, fast: bool) -> Callable[[Sequence[Pair]], Matrix]:
-        reader = open_reader(self.models, fast)
+    def _by_reader(self, variant: str) -> Callable[[Sequence[Pair]], Matrix]:
+        reader = open_reader(self.models, variant)
 
         def judge(pairs: Sequence[Pair]) -> Matrix:
+            pairs = [(premise, as_sentence(hypothesis)) for premise, hypothesis in pairs]
             texts = list(dict.fromkeys(text for pair in pairs for text in pair))
             ids = {text: tuple(tokens.ids) for text, tokens in zip(texts, self.models.tokenizer(texts))}
             answers = reader.read([(ids[premise], ids[hypothesis]) for premise, hypothesis in pairs])

@@ -94,18 +94,15 @@ class Reader:
             return [first, *pool.map(lambda pair: self._read(*pair), pairs[1:])]
 
     def _read(self, text: Sequence[int], statement: Sequence[int]) -> PairAnswer:
-        room = LONGEST - 4
-        kept = min(len(statement), max(STATEMENT_TOKENS, room - len(text)))
-        text = text[: room - kept]
-        row = [BEGIN, *(i + SHIFT for i in text), END, END, *(i + SHIFT for i in statement[:kept]), END]
+        row, read = laid_out(text, statement)
         mask = np.zeros((1, len(row)), np.int64)
-        mask[0, len(text) + 3 : -1] = 1
+        mask[0, read + 3 : -1] = 1
         states, *heads = self._run(self.early, self._embed(row)[None], mask)
-        answer = _answer(dict(zip(OUTPUTS, heads, strict=True)), len(text), early=True)
+        answer = _answer(dict(zip(OUTPUTS, heads, strict=True)), read, early=True)
         if self.fast:
             return answer
         heads = self._run(self.late, states, mask)
-        return _answer(dict(zip(OUTPUTS, heads, strict=True)), len(text), early=False)
+        return _answer(dict(zip(OUTPUTS, heads, strict=True)), read, early=False)
 
     def _run(self, graph: str, hidden: Matrix, statement: Any) -> list[Any]:
         return self.models.run(graph, {"hidden": hidden, "statement": statement}, cores=1)
@@ -119,6 +116,23 @@ class Reader:
         return states
 
 
+def laid_out(text: Sequence[int], statement: Sequence[int]) -> tuple[list[int], int]:
+    """`<s> text </s> </s> statement </s>` in MPNet's ids, and how many tokens of the text are in it."""
+    room = LONGEST - 4
+    kept = min(len(statement), max(STATEMENT_TOKENS, room - len(text)))
+    text = text[: room - kept]
+    return [BEGIN, *(i + SHIFT for i in text), END, END, *(i + SHIFT for i in statement[:kept]), END], len(text)
+
+
+def as_sentence(statement: str) -> str:
+    """A statement with a full stop, as the reader was trained on them.
+
+    >>> as_sentence("Chest pain"), as_sentence("Any fever? No.")
+    ('Chest pain.', 'Any fever? No.')
+    """
+    return statement if statement.rstrip().endswith((".", "?", "!")) else f"{statement.rstrip()}."
+
+
 def _answer(heads: Mapping[str, Any], text: int, *, early: bool) -> PairAnswer:
     place = heads["place"][0, 1 : text + 1].copy()
     severity = float(heads["severity"][0, 0])
@@ -126,6 +140,19 @@ def _answer(heads: Mapping[str, Any], text: int, *, early: bool) -> PairAnswer:
 
 
 @lru_cache(maxsize=8)
-def open_reader(models: ModelSet, fast: bool = False) -> Reader:
-    """The reader of a set, opened once: all roles that use it share its cache."""
-    return Reader(models, fast)
+def open_reader(models: ModelSet, variant: str = "embedded") -> Reader:
+    """The reader of a set, opened once: all roles that use it share its cache.
+
+    Args:
+        variant: `embedded`; `fast`, which lets the early heads answer; or `gpu`, on a graphics card.
+    """
+    if variant == "gpu":
+        from medassay.models.reader_gpu import GpuReader
+
+        return GpuReader(models)
+    return Reader(models, fast=variant == "fast")
+
+
+def suffix(variant: str) -> str:
+    """What a variant adds to a model's name in signatures."""
+    return "" if variant == "embedded" else f"-{variant}"

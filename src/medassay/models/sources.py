@@ -1,4 +1,4 @@
-"""Which model a specification means: `embedded`, `fast`, `paper`, a folder, a hub name, or a models file.
+"""Which model a specification means: `embedded`, `fast`, `gpu`, `paper`, a folder, a hub name, or a models file.
 
 A models file (TOML or JSON) has one line per role, `ner = "folder or hub name"`, and may have a section per metric
 that takes other models for some roles. `paper` is such a file that comes with the package (paper.toml), and
@@ -20,8 +20,11 @@ from medassay.errors import ModelError, UnknownName, nearest
 FILE = "models.toml"
 """The models file that a folder of models may hold."""
 
-FAST = ("checker", "nli")
-"""Roles whose model is another one in the fast set."""
+EMBEDDED = ("embedded", "fast", "gpu")
+"""The embedded set, and the other ways to run its reader."""
+
+READER_ROLES = ("checker", "nli")
+"""Roles that the reader serves."""
 
 UNAVAILABLE = "unavailable"
 """The section of roles whose model cannot be had, with what to do instead."""
@@ -106,7 +109,7 @@ def for_metric(metric: str, spec: str) -> str:
     ('paper#bleurt', 'paper', 'embedded')
     """
     spec, _ = _unmarked(spec)
-    file = None if spec in ("embedded", "fast") else find_file(spec)
+    file = None if spec in EMBEDDED else find_file(spec)
     return f"{spec}{_MARK}{metric}" if file is not None and metric in file.metrics else spec
 
 
@@ -119,14 +122,12 @@ def _unmarked(spec: str) -> tuple[str, str]:
 
 
 def resolve_source(role: str, spec: str, roles: Collection[str]) -> str:
-    """The one source that a specification means for a role: `embedded`, `fast`, a folder, or a hub name.
+    """The one source that a specification means for a role: one of `EMBEDDED`, a folder, or a hub name.
 
     In a folder with one subfolder per role, and in a models file, a role left out is embedded.
     """
-    if spec == "embedded":
-        return spec
-    if spec == "fast":
-        return spec if role in FAST else "embedded"
+    if spec in EMBEDDED:
+        return spec if role in READER_ROLES else "embedded"
     base, metric = _unmarked(spec)
     file = find_file(base)
     if file is not None:

@@ -17,12 +17,12 @@ pytest.importorskip("onnx")
 from medassay.models import load  # noqa: E402
 from medassay.models.graphs import HOME, ModelSet, write_manifest  # noqa: E402
 from medassay.models.reader import SHIFT, Reader  # noqa: E402
+from medassay.models.reader_network import Reader as Network  # noqa: E402
+from medassay.models.reader_network import Shape, from_mpnet  # noqa: E402
 from medassay.training.reader import recipe  # noqa: E402
 from medassay.training.reader.export import export_graphs, largest_inputs, scale_layers, tables  # noqa: E402
 from medassay.training.reader.figures import area, figures  # noqa: E402
 from medassay.training.reader.material import Pair, held_out  # noqa: E402
-from medassay.training.reader.model import Reader as Network  # noqa: E402
-from medassay.training.reader.model import Shape, from_mpnet  # noqa: E402
 from medassay.training.reader.pack import Encoded, pack  # noqa: E402
 from medassay.training.reader.shards import read_shards, write_shards  # noqa: E402
 from medassay.training.reader.train import Packed, Recipe, answers, train  # noqa: E402

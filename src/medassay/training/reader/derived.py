@@ -1,37 +1,31 @@
 """Pairs of single statements, made from texts whose relation to one another is known.
 
 The ledger asks about one statement at a time. A faithful rewording of a text, split into statements, gives statements
-that the text supports; the statement that holds an error's words is contradicted, or not stated where it was invented;
-two sentences of a sound report do not contradict each other.
+that the text supports; the statement that holds an error's words is contradicted, or not stated where it was invented.
 """
 
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from medassay.language.statements import Statement, split
 from medassay.models.excerpts import stems
+from medassay.training.reader.consistency import sentence_with
 from medassay.training.reader.material import (
     KINDS,
     LABELS,
-    NOT_CONTRADICTED,
     Pair,
     Texts,
     find,
-    read_csv,
     read_jsonl,
 )
 
-_SENTENCE_END = re.compile(r"(?<=[.;])\s+|\n")
 _LEAST_WORDS = 4
 """Words of a statement that is paired with a text about something else."""
 
-_SOUND_REPORTS = 3_000
 _SHARED = 0.34
 """Share of a statement's words that another text may have where the statement counts as not stated there."""
 
@@ -41,7 +35,6 @@ def derived_pairs(data: Path, corpus: Path, texts: Texts, seed: int = 1) -> Iter
     yield from _ladder_statements(corpus)
     yield from _paraphrase_statements(data, seed)
     yield from _passages(data, texts)
-    yield from _sound_reports(data, corpus, seed)
 
 
 def _ladder_statements(corpus: Path) -> Iterator[Pair]:
@@ -71,7 +64,7 @@ def _error_statements(base: Pair, error: dict[str, str]) -> Iterator[Pair]:
     for statement in _holding(split(version), version, error["wrong"]):
         pair = replace(base, statement=statement.text, label=LABELS[label], kind=known, at=at, passes=3)
         yield pair if invented else replace(pair, severity=severity)
-        if not invented and (sentence := _sentence_with(base.text, at)):
+        if at and (sentence := sentence_with(base.text, error["right"])) and len(sentence) < len(base.text):
             yield replace(pair, text=sentence, at=None, passes=1)
 
 
@@ -84,15 +77,6 @@ def _holding(statements: Sequence[Statement], text: str, words: str) -> list[Sta
     return holding if len(holding) == 1 else []
 
 
-def _sentence_with(text: str, at: tuple[int, int] | None) -> str | None:
-    if at is None:
-        return None
-    for sentence in _SENTENCE_END.split(text):
-        if text[at[0] : at[1]] in sentence and len(sentence) < len(text):
-            return sentence
-    return None
-
-
 def _paraphrase_statements(data: Path, seed: int) -> Iterator[Pair]:
     """Statements of faithful rewordings, supported; some of them against another text of the kind, not stated."""
     records = read_jsonl(data / "paraphrases/dev.jsonl")
@@ -103,7 +87,9 @@ def _paraphrase_statements(data: Path, seed: int) -> Iterator[Pair]:
         base = Pair(f"statements_{record['kind']}", text, text, "", LABELS["supported"], passes=0.7)
         for wording in (record["paraphrase_a"], record["paraphrase_b"]):
             yield from (replace(base, statement=each.text) for each in split(wording))
-        yield from (replace(base, text=record["paraphrase_a"], statement=each.text) for each in split(text))
+        for each in split(text):
+            yield replace(base, text=record["paraphrase_a"], statement=each.text)
+            yield replace(base, statement=each.text, passes=0.3)
         foreign = chooser.choice(others[record["kind"]])
         for each in split(record["paraphrase_b"])[:4]:
             if foreign != text and _is_foreign(each.text, foreign):
@@ -125,19 +111,3 @@ def _passages(data: Path, texts: Texts) -> Iterator[Pair]:
         yield base
         yield replace(wrong, statement=record["wrong_reworded"])
         yield replace(wrong, text=record["wrong_verbatim"], statement=record["faithful"])
-
-
-def _sound_reports(data: Path, corpus: Path, seed: int) -> Iterator[Pair]:
-    """Two sentences of one sound text: whatever else, they do not contradict each other."""
-    chooser = random.Random(seed)
-    summaries = [row["summary"] for row in read_csv(data / "tcga/summaries.csv.gz")]
-    notes = [row["section_text"] for row in read_csv(data / "mts_dialog/train.csv")]
-    reports = [row["text"] for row in read_csv(data / "tcga/reports.csv.gz")]
-    sound: list[Any] = chooser.sample(summaries, min(_SOUND_REPORTS, len(summaries))) + notes + reports
-    for path in sorted((corpus / "ladders").glob("*.jsonl")):
-        sound += [record["text"] for record in read_jsonl(path)]
-    for text in sound:
-        sentences = [each for each in _SENTENCE_END.split(text) if 25 < len(each) < 350]
-        if len(sentences) > 1:
-            first, second = chooser.sample(sentences, 2)
-            yield Pair("sound_reports", text, first, second, NOT_CONTRADICTED, passes=1)

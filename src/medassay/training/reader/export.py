@@ -3,8 +3,9 @@
 The first graph runs the early layers and their heads, the second the other layers and theirs. While they run,
 activations are rounded to 8 bits too. Two things keep the rounding small: channels that are much larger than the
 others are made smaller beforehand and the weights that read them larger (SmoothQuant, Xiao et al. 2023, section 4),
-and every token is divided by its largest channel, so that a token with large numbers does not take the precision of
-the others. One pair is read per run, so that an answer never depends on what else was asked.
+and where a layer's input was not normalised just before, every token is divided by its largest channel, so that a
+token with large numbers does not take the precision of the others. One pair is read per run, so that an answer never
+depends on what else was asked.
 """
 
 from __future__ import annotations
@@ -19,18 +20,23 @@ import torch
 from torch import Tensor, nn
 
 from medassay.models.reader import OUTPUTS
+from medassay.models.reader_network import Heads, Layer, Reader
 from medassay.training.export import trace_graph
-from medassay.training.reader.model import Heads, Layer, Reader
 
 MIGRATION = 0.5
 """How much of the difference between channels moves from activations to weights (Xiao et al. 2023, section 4)."""
 
 
-class Scaled(nn.Module):
-    """A linear layer whose input is scaled by channel and by token; the result is the layer's own."""
+NOT_NORMALISED = ("out", "outer")
+"""Linear layers whose input does not come from a layer norm: its tokens differ much in size."""
 
-    def __init__(self, linear: nn.Linear, largest: Tensor) -> None:
+
+class Scaled(nn.Module):
+    """A linear layer whose input is scaled by channel, and by token where asked; the result is the layer's own."""
+
+    def __init__(self, linear: nn.Linear, largest: Tensor, *, by_token: bool) -> None:
         super().__init__()
+        self.by_token = by_token
         weight = linear.weight.detach()
         scale = largest.clamp(min=1e-5) ** MIGRATION / weight.abs().amax(0).clamp(min=1e-5) ** (1 - MIGRATION)
         self.smaller = nn.Parameter(1 / scale, requires_grad=False)
@@ -39,6 +45,8 @@ class Scaled(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = x * self.smaller
+        if not self.by_token:
+            return x @ self.weight + self.bias
         row = x.abs().amax(-1, keepdim=True).clamp(min=1e-9)
         return (x / row) @ self.weight * row + self.bias
 
@@ -68,7 +76,7 @@ def scale_layers(reader: Reader, largest: dict[str, Tensor]) -> None:
     for name, values in largest.items():
         parent, _, child = name.rpartition(".")
         owner = reader.encoder.get_submodule(parent)
-        setattr(owner, child, Scaled(getattr(owner, child), values))
+        setattr(owner, child, Scaled(getattr(owner, child), values, by_token=child in NOT_NORMALISED))
 
 
 class Stage(nn.Module):

@@ -11,7 +11,6 @@ import gzip
 import hashlib
 import io
 import json
-import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +30,8 @@ LABELS = {
     "entailment": 0, "supported": 0, "neutral": 1, "not_stated": 1, "contradiction": 2, "contradicted": 2,
     "not_entailment": NOT_SUPPORTED,
 }  # fmt: skip
+
+_VERDICT_OF = {"entailment": "supported", "neutral": "not_stated", "contradiction": "contradicted"}
 
 KINDS = {("contradicted", kind): i for i, kind in enumerate(CONTRADICTION_KINDS)} | {
     ("not_stated", kind): len(CONTRADICTION_KINDS) + i for i, kind in enumerate(INVENTION_KINDS)
@@ -89,10 +90,8 @@ def read_pairs(data: Path, corpus: Path) -> list[Pair]:
         lambda: _perturbed(data),
         lambda: _medec(data),
         lambda: _general_inference(data),
-        lambda: _pathology_inference(data, corpus),
+        lambda: _clinical_inference(data, corpus),
         lambda: _morphology(data),
-        lambda: _consistency(data),
-        lambda: _graded(data),
         lambda: _expert(data),
     ]
     return [pair for reader in readers for pair in reader()]
@@ -313,7 +312,7 @@ def _general_inference(data: Path) -> Iterator[Pair]:
         yield Pair(record["source"], premise, premise, record["hypothesis"], LABELS[record["label"]], passes=passes)
 
 
-def _pathology_inference(data: Path, corpus: Path) -> Iterator[Pair]:
+def _clinical_inference(data: Path, corpus: Path) -> Iterator[Pair]:
     paths = [data / "nli/pathology.jsonl", *sorted((corpus / "nli").glob("*.jsonl"))]
     for path in paths:
         source = "nli_pathology" if path.parent.parent == data else f"nli_{path.stem}"
@@ -323,7 +322,17 @@ def _pathology_inference(data: Path, corpus: Path) -> Iterator[Pair]:
             number = premises.setdefault(premise, len(premises))
             # Premises that stand together in the corpus are variants of one another: they are held out together.
             document = premise if path.parent.parent == data else f"{source} {number // 20}"
-            yield Pair(source, document, premise, record["hypothesis"], LABELS[record["label"]], passes=5)
+            label, severity = record["label"], record.get("severity", "none")
+            yield Pair(
+                source,
+                document,
+                premise,
+                record["hypothesis"],
+                LABELS[label],
+                KINDS.get((_VERDICT_OF[label], record.get("kind", ""))),
+                None if severity == "none" else int(severity == "critical"),
+                passes=5,
+            )
 
 
 def _morphology(data: Path) -> Iterator[Pair]:
@@ -335,34 +344,6 @@ def _morphology(data: Path) -> Iterator[Pair]:
         turned = replace(pair, text=record["swap"])
         yield replace(turned, statement=record["swap_supports"], label=0)
         yield from (replace(turned, statement=each, label=NOT_SUPPORTED, passes=2) for each in record["supported"])
-
-
-def _consistency(data: Path) -> Iterator[Pair]:
-    for record in read_jsonl(data / "nli/consistency.jsonl"):
-        first, second = record["parts"]
-        pair = Pair("consistency", record["consistent"], first, second, 2, passes=3)
-        yield pair
-        yield replace(pair, text=second, statement=first)
-        consistent = record["consistent"]
-        yield replace(pair, text=consistent, statement=record["neutral"], label=1)
-        for quote in (first, second):
-            label = 0 if find(consistent, quote) else 2
-            yield replace(pair, text=consistent, statement=quote, label=label, at=find(consistent, quote))
-        statements = [each for each in re.split(r"(?<=[.;])\s+|\n", consistent) if len(each) > 15]
-        chooser = random.Random(record["id"])
-        for _ in range(3):
-            if len(statements) > 2:
-                one, other = chooser.sample(statements, 2)
-                yield replace(pair, text=one, statement=other, label=1, passes=1)
-
-
-def _graded(data: Path) -> Iterator[Pair]:
-    for record in read_jsonl(data / "histology/graded.jsonl"):
-        if len(record.get("parts") or ()) == 2:
-            first, second = record["parts"]
-            pair = Pair("graded", record["image"], first, second, 2, passes=3)
-            yield pair
-            yield replace(pair, text=second, statement=first)
 
 
 def _expert(data: Path) -> Iterator[Pair]:

@@ -2,7 +2,9 @@
 
 A text that is longer than the reader's window is shown as it will be shown in use: as the excerpt that fits the
 statement best (`models/excerpts.py`). For training, random stretches around the deciding words are added, so that
-the reader does not depend on how excerpts are chosen.
+the reader does not depend on how excerpts are chosen, and shorter texts are shown in part now and then, so that it
+reads a passage as well as a whole text. Statements end with a full stop, as in use; whether the text does is left to
+chance, so that nothing can be learnt from it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from medassay.models.excerpts import Excerpt, excerpt, lexical_relevance, relevance, segments, stems
-from medassay.training.reader.material import Pair, held_out
+from medassay.models.reader import as_sentence
+from medassay.training.reader.material import LABELS, Pair, held_out
 
 LONGEST = 512
 """Tokens of a row."""
@@ -26,6 +29,12 @@ STATEMENT_TOKENS = 224
 
 BUDGET = 1800
 """Characters of an excerpt."""
+
+PASSAGE = 200, 700
+"""Characters of a part of a text that fits."""
+
+OFTEN = 3
+"""Passes from which a pair on a text that fits is shown in part as well."""
 
 Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 Encode = Callable[[Sequence[str]], Sequence["Encoded"]]
@@ -81,41 +90,70 @@ def shown(pair: Pair, part: Excerpt) -> Pair | None:
     return replace(pair, text=part.text, at=(inside[0][0], inside[-1][1]))
 
 
-def around(pair: Pair, chooser: random.Random) -> Pair:
-    """The pair with a random stretch of 500 to 1,800 characters around the deciding words in place of its text."""
-    assert pair.at is not None
-    size = chooser.randint(500, BUDGET)
-    room = max(0, size - (pair.at[1] - pair.at[0]))
-    start = max(0, pair.at[0] - chooser.randint(0, room))
-    end = min(len(pair.text), max(pair.at[1], start + size))
+def stretch(pair: Pair, chooser: random.Random, least: int, most: int) -> Pair:
+    """The pair with a random stretch of its text, of about `least` to `most` characters, in place of the text.
+
+    The stretch holds the deciding words; where none are known, it lies anywhere.
+    """
+    size = chooser.randint(least, most)
+    at = pair.at or (chooser.randrange(len(pair.text)),) * 2
+    room = max(0, size - (at[1] - at[0]))
+    start = max(0, at[0] - chooser.randint(0, room))
+    end = min(len(pair.text), max(at[1], start + size))
     ranges = segments(pair.text)
-    chosen = [i for i, (left, right) in enumerate(ranges) if right > start and left < end]
+    chosen = [i for i, (left, right) in enumerate(ranges) if right > start and left < end] or [0]
     first, last = ranges[chosen[0]][0], ranges[chosen[-1]][1]
-    return replace(pair, text=pair.text[first:last], at=(pair.at[0] - first, pair.at[1] - first))
+    return replace(
+        pair, text=pair.text[first:last], at=pair.at and (max(0, pair.at[0] - first), min(pair.at[1], last) - first)
+    )
 
 
 def expanded(pairs: Sequence[Pair], excerpts: Excerpts, seed: int) -> Iterator[tuple[Pair, bool]]:
-    """Every pair as it is shown, and whether it is held out; pairs on long texts in several forms."""
-    long = [pair for pair in pairs if len(pair.text) > BUDGET and pair.label is not None]
-    excerpts.prepare(long)
+    """Every pair as it is shown, and whether it is held out; some pairs in several forms."""
+    pairs = [replace(pair, statement=as_sentence(pair.statement)) if pair.label is not None else pair for pair in pairs]
+    excerpts.prepare([pair for pair in pairs if len(pair.text) > BUDGET and pair.label is not None])
     chooser = random.Random(seed)
     for pair in pairs:
-        apart = held_out(pair.document)
-        if len(pair.text) <= BUDGET or pair.label is None:
-            yield pair, apart
-            continue
-        best = shown(pair, excerpts.best(pair, BUDGET))
-        if apart:
-            yield best or replace(pair, text=excerpts.best(pair, BUDGET).text, at=None), True
-            continue
-        if best is not None:
-            yield replace(best, passes=pair.passes / 2), False
-        if pair.at is not None:
-            for _ in range(max(1, round(pair.passes / 2))):
-                yield replace(around(pair, chooser), passes=1), False
-        elif pair.passes > 1:
-            shorter = excerpts.best(pair, BUDGET // 2)
-            yield replace(pair, text=shorter.text, passes=pair.passes / 2), False
+        if pair.label is None:
+            yield pair, held_out(pair.document)
+        elif held_out(pair.document):
+            yield _as_in_use(pair, excerpts), True
+        else:
+            forms = _long_forms if len(pair.text) > BUDGET else _short_forms
+            yield from ((_ended(form, chooser), False) for form in forms(pair, excerpts, chooser))
+
+
+def _as_in_use(pair: Pair, excerpts: Excerpts) -> Pair:
+    if len(pair.text) <= BUDGET:
+        return replace(pair, text=as_sentence(pair.text))
+    part = excerpts.best(pair, BUDGET)
+    return shown(pair, part) or replace(pair, text=part.text, at=None)
+
+
+def _short_forms(pair: Pair, _: Excerpts, chooser: random.Random) -> Iterator[Pair]:
+    """A text that fits, whole; of pairs that are seen often, a part now and then."""
+    in_part = pair.passes >= OFTEN and len(pair.text) > 2 * PASSAGE[0]
+    if in_part and (pair.at is not None or pair.label == LABELS["not_stated"]):
+        yield replace(stretch(pair, chooser, *PASSAGE), passes=pair.passes / 4)
+        pair = replace(pair, passes=pair.passes * 3 / 4)
+    yield pair
+
+
+def _long_forms(pair: Pair, excerpts: Excerpts, chooser: random.Random) -> Iterator[Pair]:
+    best = shown(pair, excerpts.best(pair, BUDGET))
+    if best is not None:
+        yield replace(best, passes=pair.passes / 2)
+    if pair.at is not None:
+        for _ in range(max(1, round(pair.passes / 2))):
+            yield replace(stretch(pair, chooser, 500, BUDGET), passes=1)
+    elif pair.passes > 1:
+        yield replace(pair, text=excerpts.best(pair, BUDGET // 2).text, passes=pair.passes / 2)
+
+
+def _ended(pair: Pair, chooser: random.Random) -> Pair:
+    """The pair with or without a full stop at the end of its text, by chance."""
+    text = as_sentence(pair.text)
+    return replace(pair, text=text if chooser.random() < 0.6 else text.rstrip(" .\n"))
 
 
 def pack(rows: Sequence[tuple[Pair, bool]], encode: Encode, path: Path) -> None:

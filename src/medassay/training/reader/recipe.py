@@ -17,8 +17,8 @@ import numpy as np
 from medassay.training.reader.shards import read_shards, write_shards
 
 if TYPE_CHECKING:
+    from medassay.models.reader_network import Reader, Shape
     from medassay.training.reader.material import Pair
-    from medassay.training.reader.model import Reader, Shape
 
 WORDS = "embeddings.word_embeddings.weight"
 """The base's word vectors. They are not trained: words that the material lacks keep their meaning."""
@@ -36,6 +36,7 @@ def prepare(data: Path, corpus: Path, base: Path, folder: Path, levels: float = 
     from tokenizers import Tokenizer
 
     from medassay.models import load
+    from medassay.training.reader.consistency import consistency_pairs
     from medassay.training.reader.derived import derived_pairs
     from medassay.training.reader.material import Texts, quality_pairs, read_pairs
     from medassay.training.reader.pack import Encoded, Excerpts, expanded, pack
@@ -50,6 +51,7 @@ def prepare(data: Path, corpus: Path, base: Path, folder: Path, levels: float = 
         return [Encoded(each.ids, each.offsets) for each in encoded]
 
     pairs = [*read_pairs(data, corpus), *derived_pairs(data, corpus, Texts(data), seed)]
+    pairs += consistency_pairs(data, corpus, seed)
     pairs += _with_quality(quality_pairs(data))
     rows = list(expanded(pairs, Excerpts(load("encoder").embed), seed))
     pack(rows, encode, folder / "pairs.npz")
@@ -99,7 +101,7 @@ def untrained(folder: Path, shape: Shape | None = None) -> Reader:
     """The reader that training starts from; its word vectors are not trained."""
     import torch
 
-    from medassay.training.reader.model import from_mpnet
+    from medassay.models.reader_network import from_mpnet
 
     base = {name: torch.from_numpy(value) for name, value in read_shards(folder, "base").items()}
     reader = from_mpnet(base, shape)
@@ -137,7 +139,7 @@ def trained(folder: Path, base: Path) -> Reader:
     import torch
     from safetensors.numpy import load_file
 
-    from medassay.training.reader.model import Shape
+    from medassay.models.reader_network import Shape
 
     reader = untrained(folder, Shape(**json.loads((folder / "shape.json").read_text(encoding="utf-8"))))
     state = reader.state_dict()

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from medassay.training.reader.model import Reader
+from medassay.models.reader_network import Reader
 
 CLS, PAD, SEP = 0, 1, 2
 LONGEST, STATEMENT_TOKENS = 512, 224

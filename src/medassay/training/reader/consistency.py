@@ -1,0 +1,110 @@
+"""Pairs from inside one text: passages that contradict each other, and passages of sound texts, which do not.
+
+Nothing but the meaning may tell the two apart. Conflicting passages are therefore given both as they were quoted and
+as whole sentences, and sound texts give both sentences and single statements.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from medassay.language.statements import split
+from medassay.training.reader.material import LABELS, NOT_CONTRADICTED, Pair, find, read_csv, read_jsonl
+
+_SENTENCE_END = re.compile(r"(?<=[.;])\s+|\n")
+_SHORTEST, _LONGEST = 12, 350
+"""Characters of a passage that is paired."""
+
+_SOUND_SUMMARIES = 3_000
+_HIGHEST_SOUND_LEVEL = 1
+"""Reports of graded wrongness up to this level do not contradict themselves."""
+
+
+def consistency_pairs(data: Path, corpus: Path, seed: int = 1) -> Iterator[Pair]:
+    """All pairs from inside one text."""
+    chooser = random.Random(seed)
+    yield from _consistency(data, chooser)
+    yield from _graded(data, corpus, chooser)
+    yield from _sound_texts(data, corpus, chooser)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences and lines of a text."""
+    return [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
+
+
+def sentence_with(text: str, quote: str) -> str | None:
+    """The sentence of a text that holds a quote; None where the quote is not in one sentence."""
+    return next((sentence for sentence in sentences(text) if find(sentence, quote)), None)
+
+
+def _consistency(data: Path, chooser: random.Random) -> Iterator[Pair]:
+    for record in read_jsonl(data / "nli/consistency.jsonl"):
+        consistent = record["consistent"]
+        first, second = record["parts"]
+        pair = Pair("consistency", consistent, consistent, record["neutral"], LABELS["not_stated"], passes=3)
+        yield pair
+        yield from _conflict(replace(pair, label=LABELS["contradicted"]), record["contradictory"], first, second)
+        for quote in (first, second):
+            at = find(consistent, quote)
+            yield replace(pair, statement=quote, label=LABELS["supported" if at else "contradicted"], at=at)
+        yield from _sound(replace(pair, passes=1), consistent, chooser)
+
+
+def _graded(data: Path, corpus: Path, chooser: random.Random) -> Iterator[Pair]:
+    own = corpus / "graded/reports.jsonl"
+    records = read_jsonl(data / "histology/graded.jsonl") + (read_jsonl(own) if own.is_file() else [])
+    for record in records:
+        pair = Pair("graded", record["image"], "", "", LABELS["contradicted"], passes=3)
+        if len(record["parts"]) == 2:
+            yield from _conflict(pair, record["report"], *record["parts"])
+        elif record["level"] <= _HIGHEST_SOUND_LEVEL:
+            yield from _sound(replace(pair, passes=1.5), record["report"], chooser)
+
+
+def _conflict(pair: Pair, text: str, first: str, second: str) -> Iterator[Pair]:
+    """Two conflicting passages, both ways, as quoted and as the sentences of the text that hold them."""
+    yield replace(pair, text=first, statement=second)
+    yield replace(pair, text=second, statement=first)
+    whole = sentence_with(text, first), sentence_with(text, second)
+    if whole[0] and whole[1] and whole[0] != whole[1]:
+        yield replace(pair, text=whole[0], statement=whole[1])
+        yield replace(pair, text=whole[1], statement=whole[0])
+
+
+def _sound(pair: Pair, text: str, chooser: random.Random) -> Iterator[Pair]:
+    """Passages of a sound text: whatever else, they do not contradict one another."""
+    pair = replace(pair, label=NOT_CONTRADICTED, at=None)
+    for passages in (sentences(text), [statement.text for statement in split(text)]):
+        yield from (replace(pair, text=one, statement=other) for one, other in _two(passages, chooser))
+    passages = sentences(text)
+    if len(passages) > 2:
+        left_out = chooser.randrange(len(passages))
+        rest = " ".join(passages[:left_out] + passages[left_out + 1 :])
+        yield replace(pair, text=rest, statement=passages[left_out])
+
+
+def _two(passages: Sequence[str], chooser: random.Random) -> list[tuple[str, str]]:
+    """Two different passages in random order, as a list of one pair; none where there are not two."""
+    fitting = sorted({passage for passage in passages if _SHORTEST < len(passage) < _LONGEST})
+    if len(fitting) < 2:
+        return []
+    first, second = chooser.sample(fitting, 2)
+    return [(first, second)]
+
+
+def _sound_texts(data: Path, corpus: Path, chooser: random.Random) -> Iterator[Pair]:
+    summaries = [row["summary"] for row in read_csv(data / "tcga/summaries.csv.gz")]
+    sound = chooser.sample(summaries, min(_SOUND_SUMMARIES, len(summaries)))
+    sound += [row["section_text"] for row in read_csv(data / "mts_dialog/train.csv")]
+    for path in sorted((corpus / "ladders").glob("*.jsonl")):
+        sound += [record["text"] for record in read_jsonl(path)]
+    for text in sound:
+        yield from _sound(Pair("sound_texts", text, "", "", passes=1), text, chooser)
+    for row in read_csv(data / "tcga/reports.csv.gz"):
+        for first, second in _two(sentences(row["text"]), chooser):
+            yield Pair("sound_texts", row["text"], first, second, NOT_CONTRADICTED, passes=1)
