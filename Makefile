@@ -72,12 +72,16 @@ which-metric: $(VENV)/.dev
 	$(BIN)/medassay bench --all --metrics $(WHICH) --out docs/bench.json
 	$(BIN)/python tools/which_metric.py --bench docs/bench.json --papers docs/papers.json
 
-# The reader (role checker) from the data folder and corpus/, on a GPU: BASE is a folder with an MPNet.
+# The reader (roles checker and nli) from the data folder and corpus/, on a GPU: BASE is a folder with an MPNet, NAME
+# the name of the set with the new reader.
+NAME ?= embedded-next
 models: .venv-train/.ready
 	@test -n "$(DATA)" -a -n "$(BASE)" || { echo "say where data and base are: make models DATA=… BASE=…"; exit 2; }
 	.venv-train/bin/python -m medassay.training.reader prepare --data $(DATA) --corpus corpus --base $(BASE) --out build/reader
 	.venv-train/bin/python -m medassay.training.reader train --folder build/reader --out build/reader
 	.venv-train/bin/python -m medassay.training.reader export --folder build/reader --base $(BASE) --out build/reader
+	.venv-train/bin/python -m medassay.training.reader fit --folder build/reader --data $(DATA) --corpus corpus \
+		--models src/medassay/models/embedded --name $(NAME)
 
 .venv-train/.ready: pyproject.toml
 	@$(PYTHON) -m venv .venv-train

@@ -1,4 +1,4 @@
-"""`python -m medassay.training.reader prepare|train|export …`: the steps of `make models`."""
+"""`python -m medassay.training.reader prepare|train|export|fit …`: the steps of `make models`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ def main() -> None:
     export = steps.add_parser("export", help="write the graphs and the tables")
     for each in (prepare, export):
         each.add_argument("--base", type=Path, required=True, help="folder of an MPNet")
-    for each in (train, export):
+    fit = steps.add_parser("fit", help="put the files into a model set and fit what is fitted after training")
+    for name in ("data", "corpus", "models"):
+        fit.add_argument(f"--{name}", type=Path, required=True)
+    fit.add_argument("--name", required=True, help="the set's new name")
+    for each in (train, export, fit):
         each.add_argument("--folder", type=Path, required=True)
     for each in (prepare, train, export):
         each.add_argument("--out", type=Path, required=True)
@@ -32,8 +36,14 @@ def main() -> None:
         recipe.prepare(given.data, given.corpus, given.base, given.out, given.levels)
     elif given.step == "train":
         recipe.train(given.folder, given.out, passes=given.passes, seconds=given.seconds)
-    else:
+    elif given.step == "export":
         recipe.export(given.folder, given.base, given.out)
+    else:
+        from medassay.training.reader import fit as fitting
+
+        fitting.install(given.folder, given.models, given.name)
+        for name, value in fitting.fit(given.folder, given.data, given.corpus, given.models).items():
+            print(f"{name}: {value:.3f}")
 
 
 if __name__ == "__main__":

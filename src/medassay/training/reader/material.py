@@ -373,24 +373,3 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in _read(path).split("\n") if line]
-
-
-def quality_pairs(data: Path) -> list[Pair]:
-    """References and candidates of every kind, for the head that estimates quality; without their quality."""
-    found: list[tuple[str, str, str]] = []
-    for row in read_csv(data / "mts_dialog/fact_scores.csv"):
-        found.append((row["source"], row["reference"], row["candidate"]))
-    for record in read_jsonl(data / "mts_dialog/judged_facts.jsonl"):
-        found.append((record["source"], record["reference"], record["candidate"]))
-    for record in read_jsonl(data / "paraphrases/dev.jsonl"):
-        text = record["text"]
-        others = [text, record["paraphrase_a"], record["paraphrase_b"], record["error"]]
-        found += [(text, text, other) for other in others]
-    for record in read_jsonl(data / "perturbed/dev.jsonl"):
-        found.append((record["reference"], record["reference"], record["candidate"]))
-    for row in read_csv(data / "judged_pairs/dev.csv")[:800]:
-        found.append((row["reference"], row["reference"], row["candidate"]))
-    notes = [row["section_text"] for row in read_csv(data / "mts_dialog/train.csv")]
-    found += [(first, first, second) for first, second in zip(notes[:500], notes[500:1000])]
-    short = [each for each in found if each[1].strip() and each[2].strip() and len(each[1]) + len(each[2]) < 1700]
-    return [Pair("quality", document, text, other, passes=1.5) for document, text, other in short]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ from medassay.training.reader.shards import read_shards, write_shards
 
 if TYPE_CHECKING:
     from medassay.models.reader_network import Reader, Shape
-    from medassay.training.reader.material import Pair
 
 WORDS = "embeddings.word_embeddings.weight"
 """The base's word vectors. They are not trained: words that the material lacks keep their meaning."""
@@ -38,8 +37,9 @@ def prepare(data: Path, corpus: Path, base: Path, folder: Path, levels: float = 
     from medassay.models import load
     from medassay.training.reader.consistency import consistency_pairs
     from medassay.training.reader.derived import derived_pairs
-    from medassay.training.reader.material import Texts, quality_pairs, read_pairs
+    from medassay.training.reader.material import Texts, read_pairs
     from medassay.training.reader.pack import Encoded, Excerpts, expanded, pack
+    from medassay.training.reader.quality import quality_pairs
 
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer: Any = Tokenizer.from_file(str(base / "tokenizer.json"))
@@ -52,7 +52,7 @@ def prepare(data: Path, corpus: Path, base: Path, folder: Path, levels: float = 
 
     pairs = [*read_pairs(data, corpus), *derived_pairs(data, corpus, Texts(data), seed)]
     pairs += consistency_pairs(data, corpus, seed)
-    pairs += _with_quality(quality_pairs(data))
+    pairs += quality_pairs(data, corpus, seed)
     rows = list(expanded(pairs, Excerpts(load("encoder").embed), seed))
     pack(rows, encode, folder / "pairs.npz")
     write_base(base, folder, levels)
@@ -68,14 +68,6 @@ def write_base(base: Path, folder: Path, levels: float) -> None:
     words = np.zeros_like(weights[WORDS])
     words[used] = weights[WORDS][used]
     write_shards(weights | {WORDS: words}, folder, "base", levels)
-
-
-def _with_quality(pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs with the quality that the present model set gives them: the new set's head starts from it."""
-    from medassay.models import load
-
-    scores = load("quality").scores([(pair.text, pair.statement) for pair in pairs])
-    return [replace(pair, quality=float(min(max(score, 0.0), 1.0))) for pair, score in zip(pairs, scores)]
 
 
 def train(folder: Path, out: Path, *, passes: float = 3.0, seconds: float | None = None) -> None:
