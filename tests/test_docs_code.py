@@ -1,8 +1,12 @@
-"""The Python in the pages on engines, serving, statistics and studies runs as it stands."""
+"""The Python in the pages on engines, serving, statistics and studies runs as it stands, and the first hour does."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +29,21 @@ def test_a_block_runs(page: str, k: int, tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "scores.csv").write_text(SCORES)
     code = blocks(page)[k]
     exec(compile(code, f"{page}, block {k + 1}", "exec"), {"__name__": "example"})
+
+
+def test_the_first_hour_leads_to_a_comparison_and_its_pages(tmp_path: Path) -> None:
+    shutil.copytree(DOCS / "examples", tmp_path / "docs" / "examples")
+    text = (DOCS / "first-hour.md").read_text(encoding="utf-8")
+    steps = re.findall(r"^```(bash|python)\n(.*?)^```", text, re.S | re.M)
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    assert len(steps) == 6
+    for language, code in steps:
+        command = [sys.executable, "-c", code] if language == "python" else ["bash", "-euo", "pipefail", "-c", code]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+    for name in ("reports", "reports-comparison", "sections-comparison", "sections"):
+        assert "System comparison" in (tmp_path / f"{name}.html").read_text(encoding="utf-8")
+    assert "Primary metric facts" in (tmp_path / "reports-comparison.md").read_text(encoding="utf-8")
 
 
 def test_there_are_examples() -> None:

@@ -99,7 +99,7 @@ def test_a_case_that_cannot_be_judged_is_carried_with_its_reason(metric: Stateme
 
 
 def test_what_does_not_fit_is_left_out_and_said_so(metric: StatementCheck, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_page, "CASES", 2)
+    monkeypatch.setattr(check_page, "EXPLAINED", 2)
     reader = page_of(metric, [Case(str(i), f"She has fever {i}.", ("She has fever.",), row=i) for i in range(5)])
     assert len(reader.data["cases"]) == 2
     assert "this page carries the first 2 for reading" in reader.text

@@ -19,7 +19,7 @@ from medassay.errors import MedassayError
 from medassay.report import page as page_module
 from medassay.report.page import PageWriter, summary_html
 from medassay.report.payload import Payload
-from medassay.report.sections import Run, Section
+from medassay.report.sections import Run, Section, table
 from medassay.result import Result
 from medassay.scores import Score
 from medassay.study.summary import Aggregate
@@ -154,6 +154,41 @@ def test_more_cases_than_the_limit_are_counted_but_not_carried() -> None:
     assert len(reader.data["cases"]) == 20
     assert "over all 30 cases; this page carries the first 20" in reader.text
     assert "n 30" in reader.text
+
+
+def test_evidence_is_carried_for_fewer_cases_than_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_module, "EXPLAINED", 5)
+    cases = [Case(str(i), "a b", ("a b",)) for i in range(30)]
+    reader = Reader(html_of(run(cases, Given("m", words_in_common))))
+    assert ["e" in one for one in reader.data["cases"]] == [True] * 5 + [False] * 25
+    assert "evidence is carried for the first 5 cases" in reader.text
+
+
+def test_no_more_text_is_held_than_a_page_could_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_module, "HELD", 100)
+    cases = [Case(str(i), "x" * 30, ("y" * 30,)) for i in range(30)]
+    reader = Reader(html_of(run(cases, Given("m", words_in_common))))
+    assert len(reader.data["cases"]) == 2 and "this page carries the first 2 for reading" in reader.text
+
+
+def test_metrics_fold_where_systems_and_metrics_are_many() -> None:
+    cases = [Case(str(i // 6), f"a {'b ' * (i % 5)}", ("a b c",), system=f"s{i % 6}") for i in range(60)]
+    few, many = (
+        Reader(html_of(run(cases, *(Given(f"m{k}", words_in_common) for k in range(count))))) for count in (2, 8)
+    )
+    opened = [attributes for tag, attributes in many.elements if tag == "details" and "open" in attributes]
+    # Of the summary and of the comparison each metric folds, the first one open; of the figures all but three.
+    assert len([tag for tag, _ in many.elements if tag == "details"]) == 8 + 8 + 1 and len(opened) == 2
+    assert "best 0." in many.text and "of 15 pairs" in many.text and "5 more metrics" in many.text
+    assert not any(tag == "details" for tag, _ in few.elements)
+
+
+def test_cells_bear_the_heading_of_their_column() -> None:
+    made = table(
+        "plain", {'<span class="unseen">of</span> a<sub>b</sub>': "", "c": "num"}, "<tr><th>1</th><td>2</td></tr>"
+    )
+    assert '<th data-title=" ab">1</th><td data-title="c">2</td>' in made
+    assert "data-title" not in table("plain", {"a": "", "c": ""}, '<tr><td colspan="2">1</td></tr>')
 
 
 def test_a_small_budget_drops_evidence_first_then_cases(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -290,6 +290,9 @@ def test_wrong_system_columns_are_refused() -> None:
         compare(table([{"id": "1", "m": 0.5}]))
     with pytest.raises(MedassayError, match="did you mean 'system'"):
         compare(table(systems(a=[0.1], b=[0.2])), by="sytem")
+    rows = [{"id": row["id"], "model": row["system"], "m": row["m"]} for row in systems(a=[1, 2, 3], b=[3, 2, 1])]
+    with pytest.raises(MedassayError, match=r"with `by` \(it may be model\)"):
+        compare(table(rows))
 
 
 def test_same_seed_same_answer_and_more_clusters_than_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,27 +174,28 @@ def histograms(rows: Sequence[tuple[str, int, Floats]], ends: tuple[float, float
     span: the width of the metric's whole scale, which sets the decimals.
     """
     axis = Axis(*ends, left=10, right=410)
-    strip, top = 80, 0
+    strip, top = 80 if len(rows) <= 4 else 64, 0
+    tall = strip - 38
     height = top + strip * len(rows) + 22
     drawn: list[str] = []
     spoken: list[str] = []
     counted = [np.histogram(np.clip(values, *ends), bins=BINS, range=ends)[0] for _, _, values in rows]
     for i, ((label, system, values), counts) in enumerate(zip(rows, counted)):
         base = top + strip * (i + 1) - 12
-        drawn.append(_bars(counts, axis, base, system))
+        drawn.append(_bars(counts, axis, base, system, tall))
         note = "no scored case"
         if len(values):
             middle = float(np.median(values))
             x = axis.x(middle)
-            drawn.append(f'<line class="median" x1="{x}" x2="{x}" y1="{base - 44}" y2="{base}"/>')
+            drawn.append(f'<line class="median" x1="{x}" x2="{x}" y1="{base - tall - 2}" y2="{base}"/>')
             if len(values) <= RUG:
                 drawn.append(_rug(values, axis, base, system))
             note = f"median {number(middle, span)} · n {len(values):,}"
         spoken.append(f"{label or 'all cases'}: {note}")
         drawn.append(f'<line class="axis" x1="10" x2="410" y1="{base}" y2="{base}"/>')
         if label:
-            drawn.append(f'<text class="label" x="10" y="{base - 49}">{escape(_short(label))}</text>')
-        drawn.append(f'<text class="note" x="410" y="{base - 49}" text-anchor="end">{note}</text>')
+            drawn.append(f'<text class="label" x="10" y="{base - tall - 7}">{escape(short(label))}</text>')
+        drawn.append(f'<text class="note" x="410" y="{base - tall - 7}" text-anchor="end">{note}</text>')
     for step in range(5):
         value = ends[0] + (ends[1] - ends[0]) * step / 4
         anchor = "start" if step == 0 else "end" if step == 4 else "middle"
@@ -206,13 +207,13 @@ def histograms(rows: Sequence[tuple[str, int, Floats]], ends: tuple[float, float
     return f"<svg {attributes}>{''.join(drawn)}</svg>"
 
 
-def _bars(counts: npt.NDArray[np.int64], axis: Axis, base: float, system: int) -> str:
+def _bars(counts: npt.NDArray[np.int64], axis: Axis, base: float, system: int, most_tall: float) -> str:
     most = max(int(counts.max(initial=0)), 1)
     width = (axis.right - axis.left) / len(counts)
     bars = []
     for i, count in enumerate(counts.tolist()):
         if count:
-            tall = max(1.0, 42 * count / most)
+            tall = max(1.0, most_tall * count / most)
             x = axis.left + i * width + 0.75
             size = f'width="{width - 1.5:.2f}" height="{tall:.2f}"'
             bars.append(f'<rect x="{x:.2f}" y="{base - tall:.2f}" {size} rx="1"/>')
@@ -224,8 +225,16 @@ def _rug(values: Floats, axis: Axis, base: float, system: int) -> str:
     return f'<path class="s{system % COLOURS} rug" d="{path}"/>'
 
 
-def _short(label: str, most: int = 34) -> str:
-    return label if len(label) <= most else label[: most - 1] + "…"
+def short(label: str, most: int = 34) -> str:
+    """A long name cut in its middle: names of one family differ at their ends.
+
+    >>> short("model-v2-checkpoint-000180000", 20)
+    'model-v2-chec…180000'
+    """
+    if len(label) <= most:
+        return label
+    end = most // 3
+    return f"{label[: most - 1 - end]}…{label[-end:]}"
 
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 600.0, 16.0, 268.0

@@ -19,9 +19,9 @@ from medassay.metrics.statement_check import StatementCheck
 from medassay.report import sections
 from medassay.report.charts import limits
 from medassay.report.check_summary import CheckSummary, Group, ledger_of
-from medassay.report.page import BYTES, CASES, Look, assemble, carried_note
+from medassay.report.page import BYTES, EXPLAINED, Look, assemble, carried_note
 from medassay.report.payload import Payload, case_record, clean
-from medassay.report.sections import Run, Section, table
+from medassay.report.sections import Run, Section, system_name, table
 from medassay.scores import Score
 from medassay.spans import VERDICTS
 
@@ -80,7 +80,7 @@ class CheckPage(Sink):
     summary: the counts of the same run; a sink that is fed before this one.
     """
 
-    explained = CASES
+    explained = EXPLAINED
 
     def __init__(self, path: Path, metric: StatementCheck, summary: CheckSummary) -> None:
         self.path, self.metric, self.summary = path, metric, summary
@@ -93,13 +93,13 @@ class CheckPage(Sink):
         self.problem_count = 0
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
-        """Take in one case; the first `CASES` are carried."""
+        """Take in one case; the first `EXPLAINED` are carried."""
         self.systems[case.system or ""] = self.systems.get(case.system or "", 0) + 1
         score = scores[self.metric.name]
         for reason, counted in ((score.unscored, self.reasons), (score.failed, self.failures)):
             if reason is not None:
                 counted[reason[:200]] = counted.get(reason[:200], 0) + 1
-        if len(self.payload.records) >= CASES:
+        if len(self.payload.records) >= EXPLAINED:
             return
         record = case_record(case)
         ledger = ledger_of(case, score)
@@ -186,10 +186,11 @@ def _row(verdict: Verdict) -> list[Any]:
 def _summary(summary: CheckSummary) -> Section:
     """Counts of every group, drawn as bars."""
     bodies = []
-    for name, group in summary.groups.items():
+    for i, (name, group) in enumerate(summary.groups.items()):
         stated = group.counts["expected"] - group.counts["missed"] - group.counts["misstated"]
         counts = {**group.counts, "stated": stated}
-        shown = escape(name) if name else ("none" if len(summary.groups) > 1 else "all cases")
+        several = len(summary.groups) > 1
+        shown = system_name(name or "none", {}, i + 1) if several else escape(name or "all cases")
         cells = [f'<th scope="row">{shown}</th><td class="num">{group.cases:,}</td>']
         cells += [_bar_cell(counts, whole, parts, title) for title, whole, parts in _BARS]
         cells.append(f'<td class="num value">{group.counts["critical"]:,}</td>')
@@ -237,8 +238,9 @@ def _kinds(summary: CheckSummary) -> Section | None:
         if several:
             cells += [f'<td class="num">{group.kinds[label, kind]:,}</td>' for group in summary.groups.values()]
         rows.append(f'<tr>{"".join(cells)}<td class="num">{total[label, kind]:,}</td></tr>')
-    names = {escape(name or "none"): "num" for name in summary.groups} if several else {}
-    columns = {"Problem": "", **names, "All": "num"}
+    # Names of any length would not fit: the numbers are those of the summary.
+    names = [f'<span class="unseen">{escape(name or "none")}</span>{i}' for i, name in enumerate(summary.groups, 1)]
+    columns = {"Problem": "", **(dict.fromkeys(names, "num") if several else {}), "All": "num"}
     more = len(total) - len(listed)
     note = f'<p class="note">The {KINDS} most frequent; {more} more kinds are in the cases.</p>' if more > 0 else ""
     return Section("kinds", "Kinds", table("plain snug", columns, f"<tbody>{''.join(rows)}</tbody>") + note)

@@ -1,7 +1,7 @@
 """The report page: one HTML file that explains a run, with no network and no outside file.
 
-Figures are over every case of the run; texts, scores and evidence are carried for the first
-`CASES` cases, within `BYTES`. Text from the case file is data only: it sits in an inert block, is drawn
+Figures are over every case of the run; texts and scores are carried for the first `CASES` cases, evidence for the
+first `EXPLAINED`, within `BYTES`. Text from the case file is data only: it sits in an inert block, is drawn
 as text, and a content security policy admits nothing but the page's own script and style by hash.
 """
 
@@ -33,9 +33,13 @@ if TYPE_CHECKING:
     from medassay.study.significance import Comparison
     from medassay.study.summary import Aggregate
 
-CASES = 2_000
+CASES = 20_000
+EXPLAINED = 2_000
 BYTES = 4_600_000
 """What the carried cases may take; with charts and script the page stays under 5 MB."""
+
+HELD = 40_000_000
+"""Characters of text that are held for the page; more would not fit into it."""
 
 _REASONS = 500
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
@@ -83,11 +87,12 @@ class PageWriter:
                 self._count(self.reasons[metric.name], score.unscored)
             elif score.failed is not None:
                 self._count(self.failures[metric.name], score.failed)
-        carried = len(self.payload.records) < self.limit
+        carried = len(self.payload.records) < self.limit and self.payload.size < HELD
+        explained = carried and len(self.payload.records) < EXPLAINED
         if self.trust is not None:
-            case, scores = self.trust.shown(case, scores, pictures=carried)
+            case, scores = self.trust.shown(case, scores, pictures=explained)
         if carried:
-            self.payload.add(case, scores)
+            self.payload.add(case, scores, explained=explained)
 
     @staticmethod
     def _count(reasons: dict[str, int], reason: str) -> None:
@@ -158,7 +163,7 @@ class PageWriter:
                 }
             )
         data = {section.name: section.data for section in made if section.data is not None}
-        leading = next((i for i, metric in enumerate(self.metrics) if isinstance(metric, Trust)), 0)
+        leading = next((i for i, metric in enumerate(self.metrics) if isinstance(metric, Trust)), None)
         return {"metrics": metrics, "systems": list(self.systems), "sections": data, "leading": leading}
 
 
@@ -168,7 +173,7 @@ class PageFile(Sink):
     aggregates: gives the summary of the run, asked for once all cases are in. settings: see `PageWriter.html`.
     """
 
-    explained = CASES
+    explained = EXPLAINED
 
     def __init__(
         self,
@@ -247,8 +252,8 @@ _REPORT = Look(
     "Metric",
     {
         "j k": "next and previous case (also ↓ ↑ in the list)",
-        "s": "the same case from the next system",
-        "e": "the next metric’s evidence",
+        "s": "the next case of the same item, from another system",
+        "e": "the next metric with evidence",
         "← →": "from mark to mark inside a text",
         "/": "search",
         "?": "this list",

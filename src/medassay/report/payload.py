@@ -48,9 +48,13 @@ class Payload:
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self.metrics = metrics
         self.records: list[dict[str, Any]] = []
+        self.size = 0
+        self.explained: int | None = None  # so many from the start were given with their evidence; None: all
 
-    def add(self, case: Case, scores: Mapping[str, Score]) -> None:
-        """Keep one case for the page."""
+    def add(self, case: Case, scores: Mapping[str, Score], *, explained: bool = True) -> None:
+        """Keep one case for the page, with or without its evidence; `size` counts the characters of its texts."""
+        if not explained and self.explained is None:
+            self.explained = len(self.records)
         listed = [scores[metric.name] for metric in self.metrics]
         record = case_record(case)
         record["v"] = [None if score.value is None else round(score.value, 6) for score in listed]
@@ -58,26 +62,29 @@ class Payload:
             "p": {i: _parts(score, self.metrics[i]) for i, score in enumerate(listed) if score.parts},
             "u": {i: clean(score.unscored)[:500] for i, score in enumerate(listed) if score.unscored is not None},
             "f": {i: clean(score.failed)[:500] for i, score in enumerate(listed) if score.failed is not None},
-            "e": {i: _evidence(s.evidence) for i, s in enumerate(listed) if s.evidence and s.failed is None},
+            "e": {
+                i: _evidence(s.evidence) for i, s in enumerate(listed) if explained and s.evidence and s.failed is None
+            },
         }
+        self.size += sum(map(len, (record["c"], record.get("o", ""), *record["r"])))
         self.records.append(record | {name: value for name, value in optional.items() if value})
 
     def encode(self, head: Mapping[str, Any], budget: int) -> Block:
         """The data as script text of at most `budget` characters, with as many cases and as much of
         their evidence as that allows (cases may take three quarters of it where there is evidence)."""
-        keep = explained = len(self.records)
+        keep = len(self.records)
+        given = explained = keep if self.explained is None else self.explained
         block = self._block(head, keep, explained)
         if len(block.text) <= budget:
             return block
         full = len(block.text)
         block = self._block(head, keep, 0)
+        cost = max(1.0, (full - len(block.text)) / max(given, 1))
         room = int(budget * (0.75 if any("e" in record for record in self.records) else 1.0))
         while len(block.text) > room and keep > 0:
             keep = min(keep - 1, int(keep * room / len(block.text) * 0.97))
             block = self._block(head, keep, 0)
-        bare = len(block.text)
-        cost = max(1.0, (full - bare) / max(len(self.records), 1))
-        explained = min(keep, int((budget - bare) / cost))
+        explained = min(keep, given, int((budget - len(block.text)) / cost))
         while explained > 0:
             attempt = self._block(head, keep, explained)
             if len(attempt.text) <= budget:

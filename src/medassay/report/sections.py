@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -38,6 +39,12 @@ REASONS = 20
 
 DRAWN = 24
 """Systems drawn at most in the distributions; the summary table has them all."""
+
+FOLD = 30
+"""Rows of a section beyond which its metrics fold, each to one line."""
+
+FIGURES = 3
+"""Figures that stay unfolded where a section folds."""
 
 
 @dataclass(frozen=True)
@@ -119,24 +126,83 @@ def direction(higher_is_better: bool) -> str:
 
 
 def table(css: str, columns: Mapping[str, str], bodies: str, caption: str = "") -> str:
-    """A table that scrolls by itself where it is too wide. `columns`: heading (markup), and its class."""
+    """A table that scrolls by itself where it is too wide. `columns`: heading (markup), and its class.
+
+    On a phone its rows are drawn as blocks; each cell then bears its heading.
+    """
     heads = "".join(f'<th scope="col" class="{kind}">{name}</th>' for name, kind in columns.items())
+    titles = [_MARKUP.sub("", name) for name in columns]
+    bodies = _ROW.sub(lambda row: _titled(row.group(), titles), bodies)
     inner = f"{caption}<thead><tr>{heads}</tr></thead>{bodies}"
     return f'<div class="scroll"><table class="{css}">{inner}</table></div>'
 
 
-def group(metric: str, about: str, rows: str) -> str:
-    """The rows of one metric under its name."""
-    head = f'<th scope="rowgroup" colspan="8"><b>{escape(metric)}</b> <small>{about}</small></th>'
-    return f'<tbody><tr class="metric">{head}</tr>{rows}</tbody>'
+_ROW = re.compile(r"<tr\b.*?</tr>", re.DOTALL)
+_MARKUP = re.compile(r'<span class="unseen">.*?</span>|<.*?>')
+
+
+def _titled(row: str, titles: Sequence[str]) -> str:
+    """A row whose cells say which column they are of. Text in markup is escaped, so every `<td` is a cell."""
+    first, *cells = re.split(r"(?=<t[dh]\b)", row)
+    if len(cells) != len(titles):
+        return row
+    named = [
+        cell if "data-title=" in cell else f'{cell[:3]} data-title="{title}"{cell[3:]}'
+        for cell, title in zip(cells, titles)
+    ]
+    return first + "".join(named)
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows of one metric. about: what its scale is; gist: what is said of it while it is folded (both markup)."""
+
+    metric: str
+    about: str
+    rows: Sequence[str]
+    gist: str
+
+
+def grouped(css: str, columns: Mapping[str, str], groups: Sequence[Group]) -> str:
+    """Rows by metric: one table or, where they are many, a fold for each metric (the first open if it is short)."""
+    heads = [f"<b>{escape(one.metric)}</b> <small>{one.about}</small>" for one in groups]
+    bodies = ["".join(one.rows) for one in groups]
+    if sum(len(one.rows) for one in groups) <= FOLD:
+        head = f'<tr class="metric"><th scope="rowgroup" colspan="{len(columns)}">'
+        return table(css, columns, "".join(f"<tbody>{head}{a}</th></tr>{b}</tbody>" for a, b in zip(heads, bodies)))
+    return "".join(
+        fold(
+            f"{head} <span>{one.gist}</span>",
+            table(css, columns, f"<tbody>{body}</tbody>"),
+            opened=i == 0 and len(one.rows) <= FOLD // 2,
+        )
+        for i, (one, head, body) in enumerate(zip(groups, heads, bodies))
+    )
+
+
+def fold(line: str, inner: str, *, opened: bool = False) -> str:
+    """Markup behind one line, unfolded on demand."""
+    return f'<details class="fold"{" open" if opened else ""}><summary>{line}</summary>{inner}</details>'
+
+
+def system_name(system: str, colours: Mapping[str, int], before: int | str = "") -> str:
+    """A system's marker and name; a long name may break after the signs that join its words."""
+    mark = f'<span class="before">{before}</span>' if before else ""
+    mark += charts.key(colours[system]) if system in colours else ""
+    return f'<span class="system">{mark}<span>{breakable(system or "no system")}</span></span>'
+
+
+def breakable(name: str) -> str:
+    """An escaped name with places where a line may end."""
+    return re.sub(r"([_/.=])(?=\w)", r"\1<wbr>", escape(name))
 
 
 def summary(run: Run) -> Section:
     """Each metric's aggregate with its interval, for every group."""
-    groups = list(dict.fromkeys(row.group for row in run.aggregates))
-    several = len(groups) > 1
+    names = list(dict.fromkeys(row.group for row in run.aggregates))
+    several = len(names) > 1
     failed = any(row.failed for row in run.aggregates)
-    bodies = []
+    groups = []
     for metric in run.metrics:
         rows = [row for row in run.aggregates if row.metric == metric.name]
         shown = [x for row in rows for x in (row.value, row.low, row.high) if x is not None]
@@ -145,27 +211,35 @@ def summary(run: Run) -> Section:
         about = f"{direction(metric.higher_is_better)} <span>{_scale(metric.bounds)}</span>"
         if ends != metric.bounds:
             about += f" <span>drawn from {tick_label(ends[0])} to {tick_label(ends[1])}</span>"
-        places = [_place(row.group, groups, run.systems) for row in rows]
         span = whole[1] - whole[0]
-        lines = [_summary_row(row, ends, span, place, several, failed) for row, place in zip(rows, places)]
-        bodies.append(group(metric.name, about, "".join(lines)))
+        lines = [_summary_row(row, ends, span, _place(row.group, names, run.systems), several, failed) for row in rows]
+        groups.append(Group(metric.name, about, lines, _best(rows, span, metric.higher_is_better)))
     columns = {
-        "System" if several else "Cases": "",
-        "Value": "num",
-        "95 % interval": "num",
+        "System" if several else "Cases": "name",
+        "Value": "num value",
+        "95 % interval": "num interval",
         '<span class="unseen">Drawn on the metric’s scale</span>': "chart",
         "Median": "num wide",
         "SD": "num wide",
-        "Scored": "num",
-        "Unscored": "num",
-        **({"Failed": "num"} if failed else {}),
+        "Scored": "num count",
+        "Unscored": "num count",
+        **({"Failed": "num count"} if failed else {}),
     }
     note = (
         '<p class="note">The value is over scored cases alone. Intervals are 95 % studentised bootstrap '
         "intervals that resample whole groups of cases, so that several systems on one case do not count as several "
         "cases; with fewer than three groups, or where all have the same value, none is given.</p>"
     )
-    return Section("summary", "Summary", table("summary", columns, "".join(bodies)) + note)
+    return Section("summary", "Summary", grouped("summary", columns, groups) + note)
+
+
+def _best(rows: Sequence[Aggregate], span: float, higher: bool) -> str:
+    """The best group of a metric, for its folded line."""
+    known = [row for row in rows if row.n]
+    if not known:
+        return "no scored case"
+    best = (max if higher else min)(known, key=lambda row: row.value)
+    return f"best {number(best.value, span)} <em>{breakable(best.group or 'no system')}</em>"
 
 
 def _place(group: str | None, groups: Sequence[str | None], systems: Sequence[str]) -> int:
@@ -186,17 +260,30 @@ def _scale(bounds: tuple[float | None, float | None]) -> str:
 def _summary_row(
     row: Aggregate, ends: tuple[float, float], span: float, place: int, several: bool, failed: bool
 ) -> str:
-    name = escape(row.group) if row.group else ("no system" if several else "all cases")
-    interval = "none" if row.low is None or row.high is None else f"{number(row.low, span)} to {number(row.high, span)}"
-    unscored = f'<a href="#unscored">{row.unscored:,}</a>' if row.unscored else "0"
-    broken = f'<td class="num"><a href="#unscored">{row.failed:,}</a></td>' if failed else ""
-    picture = charts.whisker(row.value, row.low, row.high, ends, place)
+    name = row.group or ("no system" if several else "all cases")
+    values = value_cells(row.value, row.low, row.high, ends, span, place)
+    counts = f'<td class="num count" data-title="scored">{row.n:,}</td>{_count("unscored", row.unscored)}'
     return (
-        f'<tr><th scope="row">{charts.key(place)} {name}</th><td class="num value">{number(row.value, span)}</td>'
-        f'<td class="num">{interval}</td><td class="chart">{picture}</td>'
+        f'<tr><th scope="row">{system_name(name, {name: place})}</th>{values}'
         f'<td class="num wide">{number(row.median, span)}</td><td class="num wide">{number(row.sd, span)}</td>'
-        f'<td class="num">{row.n:,}</td><td class="num">{unscored}</td>{broken}</tr>'
+        f"{counts}{_count('failed', row.failed) if failed else ''}</tr>"
     )
+
+
+def value_cells(
+    value: float, low: float | None, high: float | None, ends: tuple[float, float], span: float, place: int
+) -> str:
+    """A value, its interval and their picture as cells of a table."""
+    interval = "none" if low is None or high is None else f"{number(low, span)} to {number(high, span)}"
+    return (
+        f'<td class="num value">{number(value, span)}</td><td class="num interval">{interval}</td>'
+        f'<td class="chart">{charts.whisker(value, low, high, ends, place)}</td>'
+    )
+
+
+def _count(title: str, count: int) -> str:
+    inner = f'<a href="#unscored">{count:,}</a>' if count else "0"
+    return f'<td class="num count{"" if count else " zero"}" data-title="{title}">{inner}</td>'
 
 
 def distributions(run: Run) -> Section | None:
@@ -216,11 +303,16 @@ def distributions(run: Run) -> Section | None:
         return None
     more = len(run.systems) - len(drawn)
     note = f'<p class="note">The first {DRAWN} systems; {more:,} more are in the summary.</p>' if more else ""
+    shown = figures if len(figures) * len(drawn) <= FOLD else figures[:FIGURES]
+    html = f'<div class="figures">{"".join(shown)}</div>'
+    if len(shown) < len(figures):
+        rest = f'<div class="figures">{"".join(figures[len(shown) :])}</div>'
+        html += fold(f"<b>{len(figures) - len(shown)} more metrics</b>", rest)
     legend = (
         '<p class="note">Cases by value; bars of one strip are scaled to its fullest bin, the line is the median'
         f", and strips of up to {charts.RUG} cases show each case as a tick.</p>"
     )
-    return Section("distributions", "Distributions", f'<div class="figures">{"".join(figures)}</div>{legend}{note}')
+    return Section("distributions", "Distributions", html + legend + note)
 
 
 def edges(values: Floats) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from medassay.report import charts
 from medassay.report.charts import number
-from medassay.report.sections import Run, Section, direction, group, table
+from medassay.report.sections import Group, Run, Section, breakable, direction, grouped, system_name, table
 
 if TYPE_CHECKING:
     from medassay.study import Comparison, Pair
@@ -42,19 +42,24 @@ def comparison_section(
         colours: number of each system's colour.
         bounds: lowest and highest value of the metrics that are known.
     """
-    bodies = "".join(_metric(metric, bounds.get(metric), comparison, colours) for metric in comparison.metrics)
+    several = len(comparison.systems) > 2
+    groups = [_group(metric, bounds.get(metric), comparison, colours) for metric in comparison.metrics]
     columns = {
-        "Pair": "",
-        "Difference": "num",
-        "95 % interval": "num",
+        "Pair" if several else "Metric": "name",
+        "Difference": "num value",
+        "95 % interval": "num interval",
         '<span class="unseen">Drawn about zero</span>': "chart",
-        "p (Holm)": "num",
+        "p (Holm)": "num count",
         "Effect d<sub>z</sub>": "num wide",
-        "Better / equal / worse": "num wide",
-        "Verdict": "",
+        "Better / equal / worse": "num wide shares",
+        "Verdict": "verdict",
     }
-    pairs = table("versus", columns, bodies)
-    beats = _beats(comparison, colours) if 2 < len(comparison.systems) <= MATRIX else ""
+    if several:
+        pairs = grouped("versus", columns, groups)
+        before = _beats(comparison, colours) if len(comparison.systems) <= MATRIX else ""
+    else:
+        pairs = table("versus", columns, f"<tbody>{''.join(row for one in groups for row in one.rows)}</tbody>")
+        before = f'<p class="pair">{_minus(comparison.systems[0], comparison.systems[1], colours)}</p>'
     remarks = "".join(f"<li>{escape(note)}</li>" for note in comparison.notes)
     notes = f'<ul class="note notes">{remarks}</ul>' if remarks else ""
     legend = (
@@ -63,32 +68,37 @@ def comparison_section(
         "not evidence that the systems are equal.</p>"
     )
     headline = f"<p><b>{escape(comparison.headline)}</b></p>"
-    return Section("comparison", "System comparison", headline + beats + pairs + legend + notes)
+    return Section("comparison", "System comparison", headline + before + pairs + legend + notes)
 
 
-def _metric(
+def _group(
     metric: str,
     bounds: tuple[float | None, float | None] | None,
     comparison: Comparison,
     colours: Mapping[str, int],
-) -> str:
+) -> Group:
+    """The pairs of one metric, on one axis."""
     pairs = [pair for pair in comparison.pairs if pair.metric == metric]
     edges = [abs(x) for pair in pairs for x in (pair.difference, pair.low, pair.high) if x is not None]
     reach = max(edges, default=0.0) * 1.08 or 1.0
     ends = charts.limits(bounds, [0.0, reach]) if bounds else (0.0, reach)
     higher = comparison.higher_is_better[metric]
     about = f"{direction(higher)} <span>axis ±{charts.tick_label(float(f'{reach:.2g}'))}</span>"
-    rows = "".join(_pair(pair, reach, ends[1] - ends[0], colours) for pair in pairs[:PAIRS])
+    alone = f"<b>{breakable(metric)}</b> <small>{about}</small>" if len(comparison.systems) == 2 else ""
+    rows = [_pair(pair, reach, ends[1] - ends[0], colours, alone) for pair in pairs[:PAIRS]]
     if len(pairs) > PAIRS:
-        rows += f'<tr><td colspan="8">and {len(pairs) - PAIRS:,} more pairs, listed by medassay compare</td></tr>'
-    return group(metric, about, rows)
+        more = f"and {len(pairs) - PAIRS:,} more pairs, listed by medassay compare"
+        rows.append(f'<tr><td colspan="8">{more}</td></tr>')
+    clear = sum(pair.better is not None for pair in pairs)
+    return Group(metric, about, rows, f"a difference shown in {clear:,} of {len(pairs):,} pairs")
 
 
-def _pair(pair: Pair, reach: float, span: float, colours: Mapping[str, int]) -> str:
-    names = [
-        f"{charts.key(colours[name]) if name in colours else ''} {escape(name)}" for name in (pair.first, pair.second)
-    ]
-    head = f'<th scope="row">{names[0]} <span class="minus">minus</span> {names[1]}</th>'
+def _minus(first: str, second: str, colours: Mapping[str, int]) -> str:
+    return f"{system_name(first, colours)} {system_name(second, colours, 'minus')}"
+
+
+def _pair(pair: Pair, reach: float, span: float, colours: Mapping[str, int], name: str) -> str:
+    head = f'<th scope="row">{name or _minus(pair.first, pair.second, colours)}</th>'
     if pair.difference is None:
         return f'<tr>{head}<td colspan="7">not compared: no item has a score from both</td></tr>'
     interval = (
@@ -98,13 +108,16 @@ def _pair(pair: Pair, reach: float, span: float, colours: Mapping[str, int]) -> 
     )
     drawn = charts.difference(pair.difference, pair.low, pair.high, reach, clear=pair.better is not None)
     shares = f"{pair.wins:.0%} / {pair.ties:.0%} / {pair.losses:.0%}".replace("%", " %")
-    verdict = f"<b>{escape(pair.better)}</b> is better" if pair.better is not None else "no difference shown"
+    verdict = "no difference shown"
+    if pair.better is not None:
+        name = escape(charts.short(pair.better, 16))
+        verdict = f'<b title="{escape(pair.better)}">{name}</b> is better'
     change = number(pair.difference, span, sign=True)
     dropped = f"<br><small>{pair.n:,} items, {pair.dropped:,} left out</small>" if pair.dropped else ""
     return (
-        f'<tr>{head}<td class="num value">{change}</td><td class="num">{interval}</td>'
-        f'<td class="chart">{drawn}</td><td class="num p">{chance(pair.p_holm)}</td>'
-        f'<td class="num wide">{number(pair.d_z, 100.0, sign=True)}</td><td class="num wide">{shares}</td>'
+        f'<tr>{head}<td class="num value">{change}</td><td class="num interval">{interval}</td>'
+        f'<td class="chart">{drawn}</td><td class="num count" data-title="p">{chance(pair.p_holm)}</td>'
+        f'<td class="num wide">{number(pair.d_z, 100.0, sign=True)}</td><td class="num wide shares">{shares}</td>'
         f'<td class="verdict">{verdict}{dropped}</td></tr>'
     )
 
@@ -121,28 +134,27 @@ def chance(p: float | None) -> str:
 
 
 def _beats(comparison: Comparison, colours: Mapping[str, int]) -> str:
-    """Row against column: on how many metrics the row's system is shown to be better, and worse."""
+    """Row against column: on how many metrics the row's system is shown to be better, and worse.
+
+    Columns are headed by the numbers that the rows bear: names of any length would not fit.
+    """
     systems = comparison.systems
-    columns = {'<span class="unseen">System</span>': ""} | {_name(system, colours): "" for system in systems}
+    marks = [f"{charts.key(colours[name]) if name in colours else ''}{i}" for i, name in enumerate(systems, 1)]
+    heads = {f'<span class="unseen">{escape(name)}</span>{mark}': "" for name, mark in zip(systems, marks)}
     rows = ""
-    for row in systems:
-        cells = "".join(_cell(row, column, comparison.pairs) for column in systems)
-        rows += f'<tr><th scope="row">{_name(row, colours)}</th>{cells}</tr>'
+    for i, row in enumerate(systems, 1):
+        cells = "".join(_cell(row, column, j, comparison.pairs) for j, column in enumerate(systems, 1))
+        rows += f'<tr><th scope="row">{system_name(row, colours, i)}</th>{cells}</tr>'
     caption = "<caption>On how many metrics the row’s system is shown to be better or worse than the column’s</caption>"
+    columns = {'<span class="unseen">System</span>': "name", **heads}
     return table("matrix", columns, f"<tbody>{rows}</tbody>", caption)
 
 
-def _name(system: str, colours: Mapping[str, int]) -> str:
-    return f"{charts.key(colours[system]) if system in colours else ''} {escape(system)}"
-
-
-def _cell(row: str, column: str, pairs: Sequence[Pair]) -> str:
+def _cell(row: str, column: str, number: int, pairs: Sequence[Pair]) -> str:
     if row == column:
-        return "<td>·</td>"
+        return '<td class="self">·</td>'
     verdicts = [pair.better for pair in pairs if {pair.first, pair.second} == {row, column}]
     better, worse = verdicts.count(row), verdicts.count(column)
-    if not better and not worse:
-        return "<td>none shown</td>"
     css = "yes" if better > worse else "no" if worse > better else ""
-    words = [f"better on {better}"] * (better > 0) + [f"worse on {worse}"] * (worse > 0)
-    return f'<td class="{css}">{", ".join(words)}</td>'
+    words = [f"{better} better"] * (better > 0) + [f"{worse} worse"] * (worse > 0) or ["none shown"]
+    return f'<td class="{css}" data-title="{number}">{"<br>".join(words)}</td>'

@@ -128,7 +128,13 @@ def _row_clusters(count: int, rows: Ints, clusters: Ints, seed: int) -> Ints:
 def _systems(scores: ScoreTable, by: Sequence[str]) -> Labels:
     """The systems: the values of the columns, joined by a slash where there are several columns."""
     if "system" not in scores.columns and list(by) == ["system"]:
-        raise MedassayError(f"{scores.name}: no column 'system'; name the column that tells systems apart with `by`")
+        labels = {name: len(values.names) for name, values in scores.columns.items() if isinstance(values, Labels)}
+        most = min(MOST_SYSTEMS, (len(scores) - 1) // 2)
+        able = [name for name, n in labels.items() if 2 <= n <= most and "." not in name]
+        found = f" (it may be {' or '.join(able[:5])})" if able else ""
+        raise MedassayError(
+            f"{scores.name}: no column 'system'; name the column that tells systems apart with `by`{found}"
+        )
     systems = joined_labels([scores.labels(column) for column in by])
     if not 2 <= len(systems.names) <= MOST_SYSTEMS:
         words = f"column '{by[0]}' has" if len(by) == 1 else f"columns {', '.join(by)} have"

@@ -54,6 +54,8 @@ const start = async () => {
   data.cases.forEach((one, at) => { one.at = at; });
   data.types = entityTypes(data.cases);
   markCounts(data);
+  linkCases(data.cases);
+  data.fields = readFields(data);
   document.dispatchEvent(new CustomEvent("medassay:ready", { detail: data }));
   if (!data.cases.length) return;
   byId("explorer").hidden = false;
@@ -66,12 +68,12 @@ const start = async () => {
     return same.find((one) => (one.s ?? null) === query.get("system")) ?? same[0] ?? null;
   };
   const narrow = matchMedia("(max-width: 860px)");
-  const view = makeView(data, byId("case"), (where) => (typeof where === "number" ? list.move(where) : list.choose(where, true)));
+  const view = makeView(data, byId("case"), (where) => (typeof where === "number" ? list.move(where) : list.choose(where, true)), (index) => list.measure(index));
   const list = makeList(data, (one, byHand) => {
+    if (!one) return byId("case").replaceChildren(h("p", { class: "note" }, "No case matches the search and the filters."));
     view.open(one);
-    if (!byHand) return;
-    history.replaceState(null, "", address(one));
-    if (narrow.matches) byId("case").scrollIntoView({ block: "start" });
+    if (byHand || location.hash.startsWith("#case=")) history.replaceState(null, "", address(one));
+    if (byHand && narrow.matches) byId("case").scrollIntoView({ block: "start" });
   });
   const linked = asked();
   list.choose(linked ?? list.first());

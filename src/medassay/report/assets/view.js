@@ -4,11 +4,14 @@
 const rowNote = (data, one) => data.texts[one.c].slice(0, 160).replace(/\s+/g, " ") || "empty";
 
 const PARTS_IN_TILE = 3;
+const TILES = 6; // more of them fold to a line each, so that the texts stay in view
 
-const makeView = (data, panel, go) => {
+/** measure: gives the number of the field on view, and takes another; the list shows the same one. */
+const makeView = (data, panel, go, measure) => {
   let current = null;
   let chosen = null; // index of the metric whose evidence is drawn
-  let wanted = null; // the reader's last choice, kept from case to case
+  let marked = true; // whether evidence is drawn at all; kept from case to case, as is:
+  let unfolded = false;
   let reference = 0;
 
   const texts = () => ({
@@ -21,22 +24,31 @@ const makeView = (data, panel, go) => {
 
   const partShown = (metric, part, i) => (metric.counts?.[i] && part != null ? String(part) : show(part, metric.ends));
 
-  const tile = (metric, index) => {
-    const value = current.v[index];
+  const tile = ([metric, index]) => {
+    const value = metric.of(current);
     const parts = (current.p?.[index] ?? []).slice(0, PARTS_IN_TILE).map((part, i) => h("span", {}, `${metric.parts[i].replaceAll("_", " ")} ${partShown(metric, part, i)}`));
-    const inside = [h("span", { class: "name" }, metric.name), h("span", { class: "value" }, show(value, metric.ends))];
-    const why = current.f?.[index] == null ? `unscored: ${current.u?.[index] ?? "no reason given"}` : `failed: ${current.f[index]}`;
-    inside.push(value == null ? h("span", { class: "why" }, why) : bar(value, metric.ends));
+    const inside = [h("span", { class: "name" }, metric.name.split(/(?<=[_(=,])/).flatMap((part) => [part, h("wbr")])), h("span", { class: "value" }, written(metric, value))];
+    const why = metric.column ? "none" : current.f?.[index] == null ? `unscored: ${current.u?.[index] ?? "no reason given"}` : `failed: ${current.f[index]}`;
+    inside.push(value == null ? h("span", { class: "why" }, why) : metric.numeric ? bar(value, metric.ends) : "");
     if (parts.length) inside.push(h("span", { class: "parts" }, parts));
-    if (!explained().includes(index)) return h("div", { class: "tile", title: metric.summary }, inside);
-    inside.push(h("span", { class: "shows" }, index === chosen ? "evidence shown" : "show evidence"));
-    const pressed = String(index === chosen);
+    const able = explained().includes(index);
+    if (able) inside.push(h("span", { class: "shows" }, index === chosen ? "evidence shown" : "show evidence"));
     const press = () => {
-      wanted = index === chosen ? -1 : index;
-      draw();
+      marked = index !== chosen;
+      if (index === measure()) draw();
+      else measure(index);
       panel.querySelector(`[data-metric="${index}"]`)?.focus();
     };
-    return h("button", { type: "button", class: "tile", title: metric.summary, "aria-pressed": pressed, "data-metric": index, onclick: press }, inside);
+    return h("button", { type: "button", class: metric.human ? "tile human" : "tile", title: metric.summary, "aria-pressed": String(index === measure()), "data-metric": index, onclick: press }, inside);
+  };
+
+  /** The metrics, then what people said: as cards or, where they are many, folded to chips. */
+  const tiles = () => {
+    const shown = data.fields.map((field, i) => [field, i]).filter(([field, i]) => !field.column || field.human || i === measure());
+    const many = shown.length > TILES;
+    const turn = () => { unfolded = !unfolded; draw(true); panel.querySelector(".unfold").focus(); };
+    const button = many ? h("button", { type: "button", class: "unfold", "aria-expanded": String(unfolded), onclick: turn }, unfolded ? "Fold the scores" : `All ${shown.length} scores and their parts`) : "";
+    return h("div", { class: many && !unfolded ? "tiles folded" : "tiles" }, shown.map(tile), button);
   };
 
   /** Metrics with more parts than a tile holds: all that this case has, unfolded on demand. */
@@ -125,11 +137,10 @@ const makeView = (data, panel, go) => {
   };
 
   const draw = (keepReference = false) => {
-    const able = explained();
-    chosen = wanted === -1 || !able.length ? null : able.includes(wanted) ? wanted : able[0];
+    chosen = marked && explained().includes(measure()) ? measure() : null;
     if (!keepReference) reference = chosen == null ? 0 : Math.min(current.e[chosen].reference ?? 0, Math.max(0, current.r.length - 1));
     const later = h("div", { class: "more" });
-    panel.replaceChildren(caseHead(data, current, go), h("div", { class: "tiles" }, data.metrics.map(tile)), body(), ...allParts(), carriedFacts(current) ?? "", later);
+    panel.replaceChildren(caseHead(data, current, go, data.fields[measure()]), tiles(), body(), ...allParts(), carriedFacts(current) ?? "", later);
     document.dispatchEvent(new CustomEvent("medassay:case", { detail: { case: current, data, panel: later } }));
   };
 
@@ -137,9 +148,9 @@ const makeView = (data, panel, go) => {
     open(one) { current = one; draw(); },
     keys: {
       e: () => {
-        const able = [...explained(), -1];
-        wanted = able[(able.indexOf(chosen ?? -1) + 1) % able.length];
-        draw();
+        const able = explained();
+        marked = true;
+        if (able.length) measure(able.find((index) => index > measure()) ?? able[0]);
       },
     },
   };
