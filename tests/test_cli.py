@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -116,6 +117,15 @@ def test_verbose_says_what_is_done(medassay: Callable) -> None:
     assert quiet.err == ""
 
 
+def test_verbose_of_other_commands(medassay: Callable, tmp_path: Path) -> None:
+    scores = tmp_path / "scores.csv"
+    assert medassay("score", example("notes.csv"), "--metrics", "rouge1", "--resamples", 0, "--out", scores).code == 0
+    ran = medassay("compare", scores, "--resamples", 19, "--verbose")
+    assert f"read {scores}: 72 rows, metrics rouge1" in ran.err and "made by rouge1|" in ran.err
+    ran = medassay("stress", example("notes.csv"), "--metrics", "rouge1", "--limit", 1, "--resamples", 0, "--verbose")
+    assert "metric rouge1|" in ran.err and re.search(r"scoring \d+ texts", ran.err)
+
+
 def test_verbose_shows_where_an_error_arose(medassay: Callable) -> None:
     ran = medassay("score", "absent.csv", "--verbose")
     assert ran.code == 2
@@ -126,7 +136,8 @@ def test_verbose_shows_where_an_error_arose(medassay: Callable) -> None:
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [("medassay sc", "score"), ("medassay score --rep", "--report"), ("medassay annotate agr", "agreement")],
+    [("medassay sc", "score"), ("medassay score --rep", "--report"), ("medassay annotate agr", "agreement")]
+    + [("medassay score --metrics hare,rougeLs", "hare,rougeLsum"), ("medassay metrics har", "hare")],
 )
 def test_completion(words: str, expected: str) -> None:
     count = len(words.split()) - 1

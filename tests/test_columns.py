@@ -53,3 +53,19 @@ def test_carried_columns_keep_every_value_under_a_name_of_its_own() -> None:
     renamed = carried_columns(extra, {"rouge1"})
     assert list(renamed.values()) == [1, 2, 3, 4]
     assert list(renamed) == ["file.file.file.rouge1", "file.rouge1", "file.file.rouge1", "note"]
+
+
+@pytest.mark.parametrize(
+    ("header", "guess"),
+    [
+        (["note_id", "model", "generated_note", "gold_note", "conversation"],
+         "candidate=generated_note,reference=gold_note,source=conversation,system=model,id=note_id"),
+        (["id", "Reference", "Model output"], 'candidate="Model output"'),
+        (["ID", "section_text", "dialogue"], "candidate=COLUMN"),
+        (["output;$(reboot)", "prediction"], "candidate=prediction"),
+    ],
+)  # fmt: skip
+def test_a_header_without_a_candidate_is_answered_with_a_guess(header: list[str], guess: str) -> None:
+    told = plan_columns(header, {})
+    assert isinstance(told, str)
+    assert f"name yours with --map {guess}. Columns found" in told

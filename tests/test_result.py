@@ -88,3 +88,20 @@ def test_evidence_leaves_no_trace_on_the_metric_of_the_caller() -> None:
 
 def test_a_result_without_cases_is_empty() -> None:
     assert len(Result((), (), {})) == 0 and Result((), (), {}).problems == []
+
+
+class ForReports(Metric):
+    """Made for pathology reports."""
+
+    name, summary, defined, made_for = "for_reports", "x", "x", "pathology report"
+
+    def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
+        return [Score(0.5) for _ in cases]
+
+
+def test_a_metric_on_texts_it_is_not_made_for_is_warned_about() -> None:
+    note = "Patient complains of chest pain and takes aspirin daily. Blood pressure 140/90."
+    result = medassay.score([note], [note], metrics=[ForReports()])
+    assert "1 of 1 rows (100 %) do not read like one" in result.warnings[0]
+    assert f"Warning: {result.warnings[0]}" in repr(result) and "<p>Warning: for_reports" in result._repr_html_()
+    assert medassay.score([REPORT], [REPORT], metrics=[ForReports()]).warnings == []

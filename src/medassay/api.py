@@ -25,6 +25,7 @@ from medassay.engine.scores_file import ScoresFile
 from medassay.engine.sinks import DistributionFile, EvidenceFile, RouteCount, Sink
 from medassay.engine.store import Store
 from medassay.errors import InputError
+from medassay.hub_data import is_data_set
 from medassay.metrics.base import Metric, depends_on_set
 from medassay.metrics.registry import DEFAULT, default_metrics, load_metrics
 from medassay.metrics.registry import load_metric as _load_metric
@@ -94,7 +95,7 @@ def metrics_for(path: str, columns: Mapping[str, str] | None = None, format: str
     A stream cannot be looked at before it is read: it is taken to have references. What is wrong with the file is for
     the run to say.
     """
-    if not Path(path).is_file() and not Path(path).is_dir():
+    if not is_data_set(path) and not Path(path).is_file() and not Path(path).is_dir():
         return ",".join(DEFAULT)
     try:
         rows = list(islice(CaseFiles(path, columns or {}, format)(), _LOOKED_AT))
@@ -269,6 +270,8 @@ class FileRun:
         """Raise InputError where a path, a column or two options together cannot be meant; nothing is scored."""
         if self.store is not None and self.engine.name == "ray":
             raise InputError(f"--store {self.store}: keeps results of the local engine; leave it out with --engine ray")
+        if is_data_set(self.cases) and self.engine.name == "ray":
+            raise InputError(f"{self.cases}: data sets of the hub are read by the local engine; leave out --engine ray")
         if self.observable_only and self.engine.name == "ray":
             raise InputError("--observable-only works with the local engine; leave out --engine ray")
         self.paths.check(self.inputs)

@@ -67,10 +67,50 @@ def plan_columns(header: Sequence[str], mapping: Mapping[str, str]) -> list[Colu
 
 def _missing(theirs: str, header: Sequence[str], mapping: Mapping[str, str]) -> str:
     listed = ", ".join(header[:12]) + (" …" if len(header) > 12 else "")
-    remedy = "" if theirs in mapping.values() else "; name yours with --map candidate=COLUMN"
+    remedy = "" if theirs in mapping.values() else f"; name yours with --map {_guess(header, mapping)}"
     if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
         remedy = "; separated by tabs (use --format tsv) or semicolons (save it with commas)?"
     return f"no column '{theirs}'{nearest(theirs, header)}{remedy}. Columns found: {listed or 'none'}"
+
+
+_WORDS = {
+    "candidate": {
+        "generated",
+        "generation",
+        "predicted",
+        "prediction",
+        "pred",
+        "hypothesis",
+        "hyp",
+        "output",
+        "response",
+    },
+    "reference": {"reference", "ref", "gold", "gt", "truth", "target", "human"},
+    "source": {"source", "dialogue", "dialog", "conversation", "transcript", "input"},
+    "system": {"system", "model"},
+    "id": {"id"},
+}
+"""Words in the names that people give to our fields."""
+_HARMLESS = re.compile(r"[\w .-]{1,40}")
+"""Names that can be typed in a shell as they are."""
+
+
+def _guess(header: Sequence[str], mapping: Mapping[str, str]) -> str:
+    """What `--map` should probably say, by the words in the columns' names.
+
+    >>> _guess(["note_id", "Model", "generated note", "gold"], {})
+    'candidate="generated note",reference=gold,system=Model,id=note_id'
+    """
+    guessed = {ours: theirs for ours, theirs in mapping.items() if theirs in header}
+    plain = {_plain_name(column) for column in header}
+    for ours, words in _WORDS.items():
+        free = [column for column in header[:50] if column not in guessed.values() and _HARMLESS.fullmatch(column)]
+        like = next((column for column in free if words & set(_plain_name(column).split("_"))), None)
+        if like is not None and ours not in guessed and ours not in plain:
+            guessed[ours] = like
+    if "candidate" not in guessed:
+        return "candidate=COLUMN"
+    return ",".join(f'{ours}="{theirs}"' if " " in theirs else f"{ours}={theirs}" for ours, theirs in guessed.items())
 
 
 def _columns(header: Sequence[str], fields: Mapping[str, str]) -> list[Column] | str:

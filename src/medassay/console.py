@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from medassay.errors import InputError, MissingExtra
+from medassay.errors import InputError, MedassayError, MissingExtra
 
 if TYPE_CHECKING:
     from medassay.metrics.base import Metric
@@ -44,8 +44,26 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 T = TypeVar("T")
 
-Cases = Annotated[str, typer.Argument(help="Case file: .csv, .tsv, .jsonl, .parquet, or - for standard input.")]
-Metrics = Annotated[str, typer.Option(help="Comma-separated; `medassay metrics` lists them.")]
+Cases = Annotated[
+    str, typer.Argument(help="Case file (.csv, .tsv, .jsonl, .parquet), - for standard input, or hf:owner/name:split.")
+]
+
+
+def complete_metrics(incomplete: str) -> list[str]:
+    """Names of metrics and families that a shell offers for the last of a comma-separated list.
+
+    >>> complete_metrics("hare,rougeL")
+    ['hare,rougeL', 'hare,rougeLsum']
+    """
+    from medassay.metrics.registry import FAMILIES, names
+
+    before, comma, last = incomplete.rpartition(",")
+    return [before + comma + name for name in (*FAMILIES, *names()) if name.startswith(last)]
+
+
+Metrics = Annotated[
+    str, typer.Option(help="Comma-separated; `medassay metrics` lists them.", autocompletion=complete_metrics)
+]
 Models = Annotated[str, typer.Option(help="embedded, paper, or a folder or file of models.")]
 Map = Annotated[str, typer.Option("--map", help="Other column names: candidate=generated,reference=gt.")]
 Format = Annotated[str | None, typer.Option(help="csv, tsv, jsonl or parquet, where the name does not say.")]
@@ -174,16 +192,19 @@ def count_rows(cases: str, format: str | None = None) -> int | None:
     would be noticed, or where they cannot be read: what is wrong with them is for the run to say.
     """
     from medassay.cases import case_files
+    from medassay.hub_data import data_set_length, is_data_set
     from medassay.records import read_records
 
-    if not _watched() or not Path(cases).exists():
+    if not _watched() or not (is_data_set(cases) or Path(cases).exists()):
         return None
     try:
+        if is_data_set(cases):
+            return data_set_length(cases)
         files = case_files(cases, format)
         if not all(Path(file).is_file() for file in files) or sum(Path(f).stat().st_size for f in files) > _COUNTED:
             return None
         return sum(1 for file in files for _ in read_records(file, format=format))
-    except (InputError, OSError):
+    except (MedassayError, OSError):
         return None
 
 

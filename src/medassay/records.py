@@ -1,4 +1,4 @@
-"""Tables as streams of records: CSV, TSV, JSONL, Parquet or standard input, a row at a time.
+"""Tables as streams of records: CSV, TSV, JSONL, Parquet, standard input or a data set of the hub, a row at a time.
 
 A record is a row's number with its cells by column, or with what is wrong with that row. Memory does not grow
 with the file.
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from medassay.errors import InputError
+from medassay.hub_data import data_set_records, is_data_set
 
 Records = Iterator[tuple[int, Mapping[str, Any] | str]]
 
@@ -40,6 +41,9 @@ BLANKS = string.whitespace + "\x85\xa0\u2000\u2001\u2002\u2003\u2009\u200a\u202f
 def read_records(path: str | Path, *, format: str | None = None) -> Records:
     """Stream any table: row number with its cells by column, or with what is wrong with that row."""
     name = name_of(path)
+    if is_data_set(path):
+        yield from data_set_records(name)
+        return
     if str(path) != "-" and not Path(path).exists():
         raise InputError(f"{name}: no such file")
     kind = format or kind_of(path)
@@ -54,7 +58,9 @@ def name_of(path: str | Path) -> str:
 
 
 def kind_of(path: str | Path) -> str:
-    """The format that a file's name says it has; of standard input, its first character."""
+    """The format that a file's name says it has; of standard input, its first character; `hub` for a data set."""
+    if is_data_set(path):
+        return "hub"
     if str(path) == "-":
         return "csv" if _peek_stdin() != "{" else "jsonl"
     suffix = Path(path).suffix.lower().lstrip(".")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,14 @@ class Result:
             failures.add(f"row {case.row}", case, self._scores(i))
         return failures.problems()
 
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader of the numbers must know, such as that a metric was given texts it is not made for."""
+        watch = DomainWatch(self.metrics)
+        for i, case in enumerate(self.cases):
+            watch.add(case, self._scores(i))
+        return list(watch.remarks())
+
     def summary(
         self, by: str | None = None, *, cluster: str = "reference", resamples: int = 1000, seed: int = 1
     ) -> list[Aggregate]:
@@ -156,9 +165,10 @@ class Result:
             finish(sinks)
 
     def __repr__(self) -> str:
-        return f"<Result: {len(self.cases)} cases × {len(self.metrics)} metrics>\n{self.table()}"
+        head = f"<Result: {len(self.cases)} cases × {len(self.metrics)} metrics>"
+        return "\n".join([head, self.table(), *(f"Warning: {warning}" for warning in self.warnings)])
 
     def _repr_html_(self) -> str:
         from medassay.report import summary_html
 
-        return summary_html(self.summary())
+        return summary_html(self.summary()) + "".join(f"<p>Warning: {escape(one)}</p>" for one in self.warnings)

@@ -143,7 +143,8 @@ def test_refused_before_anything_is_scored(folder: Path, medassay: Callable, tex
         ("{by: kind}", "all cases of"),
         ("{item: nr}", "comparisons[1].item: no case"),
         ("{resamples: 0}", "comparisons[1].resamples: must be a whole number, 1 or more"),
-        ("{out: c.html}", "comparisons[1].out: a comparison is written as .txt, not 'c.html'"),
+        ("{family: rouge1+rogueL}", "comparisons[1].family: 'rogueL' is not computed by this run"),
+        ("{out: c.pdf}", "comparisons[1].out: a comparison is written as .txt, .md, .tex, .csv, .html, not 'c.pdf'"),
         ("{bye: system}", "comparisons[1].bye is not a key"),
         ("{out: study.yaml.txt}, {out: study.yaml.txt}", "cannot be one file"),
     ],
@@ -168,3 +169,19 @@ def test_yaml_without_its_extra(folder: Path, medassay: Callable, monkeypatch: p
     assert "pip install 'medassay[serve]'" in ran.err
     ran = medassay("run", write(folder, block("toml"), "study.toml"), "--check")
     assert ran.code == 0, ran.err
+
+
+def test_a_comparison_by_two_columns_in_every_format(folder: Path, medassay: Callable) -> None:
+    outs = [f"c{ending}" for ending in (".txt", ".md", ".tex", ".csv", ".html")]
+    study = write(
+        folder,
+        "cases: demo-out/notes.csv\nmetrics: [rouge1, chrf]\nout: s.csv\ncomparisons:\n"
+        f"- {{by: [system, kind], family: all, resamples: 19, out: [{', '.join(outs)}]}}\n"
+        "- {by: system, resamples: 19, out: one.md}\n",
+    )
+    ran = medassay("run", study)
+    assert ran.code == 0, ran.err
+    assert "Comparison by system, kind" in ran.out and "systems: rouge1 + chrf" in ran.out
+    assert all((folder / name).stat().st_size > 500 for name in outs)
+    compared = medassay("compare", folder / "s.csv", "--resamples", 19, "--out", folder / "other.md")
+    assert compared.code == 0 and (folder / "one.md").read_text() == (folder / "other.md").read_text()

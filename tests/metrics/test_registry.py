@@ -153,3 +153,9 @@ def test_other_tools_name_no_metric_of_ours_and_point_to_one_that_is() -> None:
     for row in read_table(files("medassay.metrics") / "other_tools.tsv"):
         assert row["nearest"] in BUILT_IN and row["see"]
         assert not {spelling.lower() for spelling in row["names"].split("|")} & {name.lower() for name in BUILT_IN}
+
+
+@pytest.mark.parametrize(("asked", "ours"), [("bert_score", "bertscore"), ("rouge-1", "rouge1"), ("Rouge_L", "rougeL")])
+def test_the_nearest_name_is_that_of_the_whole(asked: str, ours: str) -> None:
+    with pytest.raises(UnknownName, match=f"^no metric '{asked}'; did you mean '{ours}'"):
+        load_metrics(asked)

@@ -115,6 +115,10 @@ def test_numbers_of_one_row_have_the_same_decimals() -> None:
 class Card(Metric):
     """What it is, at length.
 
+    A sentence of the docstring that goes on beyond the width which lines of source code have in this project, is
+    broken there.
+    A line of its own stays one.
+
     >>> 'never' + ' shown'
     'never shown'
     """
@@ -140,3 +144,6 @@ def test_metric_list_and_card() -> None:
     for part in ("0 … ∞", "lower", "errors.rate", "stem=False, references=best", "Someone, 2024", "at length"):
         assert part in card
     assert "never shown" not in card
+    assert "in this project, is broken there.\nA line of its own stays one." in drawn(
+        200, print_metric_card, "errors", Card
+    )

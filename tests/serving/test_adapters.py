@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -167,6 +168,76 @@ def test_a_running_metric_ends_where_one_run_does(name: str) -> None:
     assert running.unscored == 1
     running.reset()
     assert running(CANDIDATES[:1], REFERENCES[:1]) == running.compute()
+
+
+def test_evaluate_itself_combines_and_bootstraps_our_metrics() -> None:
+    evaluate = pytest.importorskip("evaluate")
+    both = evaluate.combine([evaluate_metric("rouge1"), evaluate_metric("chrf")])
+    wanted = medassay.score(CANDIDATES[:2], REFERENCES[:2], metrics="rouge1,chrf").mean
+    assert both.compute(predictions=CANDIDATES[:2], references=REFERENCES[:2]) == wanted
+    both.add_batch(predictions=CANDIDATES[:2], references=REFERENCES[:2])
+    assert both.compute() == wanted
+    pytest.importorskip("transformers")
+    from evaluate.evaluator.base import Evaluator
+
+    class Ours(Evaluator):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.task, self.default_metric_name = "texts", None
+
+        def predictions_processor(self, *arguments: Any, **named: Any) -> None: ...
+
+    metric = Ours().prepare_metric(evaluate_metric("rouge1"))
+    given = {"predictions": CANDIDATES[:2], "references": REFERENCES[:2]}
+    told = Ours().compute_metric(metric, given, strategy="bootstrap", n_resamples=20)
+    assert told["rouge1"]["score"] == wanted["rouge1"]
+
+
+@pytest.mark.hf
+def test_a_trainer_of_trl_takes_our_reward(tmp_path: Path) -> None:
+    """A step with a model of a few weights: what it says is noise, and is rewarded as the metric says."""
+    trl = pytest.importorskip("trl")
+    datasets = pytest.importorskip("datasets")
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    words = {word: i for i, word in enumerate(["<pad>", "<eos>", "no", "tumor", "seen", "gastritis"])}
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="<pad>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    size = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    ends = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 1}
+    reward = trl_reward("rouge1", reference="report")
+    given: list[tuple[list[str], list[float | None]]] = []
+
+    def watched(completions: list[str], **columns: Any) -> list[float | None]:
+        given.append((completions, reward(completions=completions, **columns)))
+        return given[-1][1]
+
+    settings = trl.GRPOConfig(
+        output_dir=str(tmp_path),
+        per_device_train_batch_size=2,
+        num_generations=2,
+        max_completion_length=4,
+        max_steps=1,
+        logging_steps=1,
+        use_cpu=True,
+        report_to="none",
+        save_strategy="no",
+    )
+    trainer = trl.GRPOTrainer(
+        model=LlamaForCausalLM(LlamaConfig(vocab_size=len(words), num_key_value_heads=1, **size, **ends)),
+        reward_funcs=[reward, watched],
+        args=settings,
+        train_dataset=datasets.Dataset.from_list([{"prompt": "tumor", "report": "no tumor"}] * 4),
+        processing_class=PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<eos>"),
+    )
+    trainer.train()
+    ((completions, values),) = given
+    scored = medassay.score(completions, ["no tumor"] * 2, metrics="rouge1")["rouge1"]
+    assert values == [score.value for score in scored]
+    logged = trainer.state.log_history[0]
+    known = [value for value in values if value is not None]
+    if known:
+        assert logged["rewards/rouge1/mean"] == pytest.approx(sum(known) / len(known), rel=1e-5)
 
 
 @pytest.mark.hf

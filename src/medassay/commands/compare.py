@@ -50,7 +50,7 @@ def compare(
         item,
         metrics=split(metrics) or None,
         primary=primary,
-        families=_families(family),
+        families=parse_families(family),
         cluster=cluster,
         resamples=resamples,
         seed=seed,
@@ -61,7 +61,7 @@ def compare(
         console.say_written(comparison=path)
 
 
-def _families(text: str) -> Families:
+def parse_families(text: str) -> Families:
     """`metric`, `all`, or groups of metrics: `rouge1+rouge2,hare`."""
     from medassay.metrics.registry import split
 

@@ -23,6 +23,8 @@ METRICS = ("facts", "fidelity", "hallucination", "omission", "risk", "rouge1", "
 """Asked of every case: the metrics that read, and two that count words."""
 ONLY = {"pathology report": ("hare", "expert"), "clinical note": ("note",)}
 """Asked of one kind of text, which they are made for."""
+_BATCH = 8
+"""Cases between two moves of the bar: some ten seconds' work."""
 
 
 def demo(
@@ -119,21 +121,33 @@ def read_examples() -> list[Case]:
 
 def score_examples(cases: Sequence[Case], models: str = "fast") -> Result:
     """The recommended metrics and two that count words; those for one kind of text on that kind alone."""
-    from medassay.api import score
     from medassay.result import Result
     from medassay.scores import Score
 
-    everywhere = score(cases, metrics=METRICS, models=models, evidence=True)
+    everywhere = _scored(cases, METRICS, models, evidence=True)
     metrics, columns = list(everywhere.metrics), dict(everywhere.scores)
     for kind, names in ONLY.items():
         rows = [i for i, case in enumerate(cases) if case.extra["kind"] == kind]
-        read = score([cases[i] for i in rows], metrics=names, models=models, evidence=False)
+        read = _scored([cases[i] for i in rows], names, models, evidence=False)
         other = Score.none(f"not asked: for {kind}s only")
         metrics += read.metrics
         for name, scores in read.scores.items():
             by_index = dict(zip(rows, scores))
             columns[name] = [by_index.get(i, other) for i in range(len(cases))]
     return Result(cases=cases, metrics=metrics, scores=columns)
+
+
+def _scored(cases: Sequence[Case], names: Sequence[str], models: str, evidence: bool) -> Result:
+    """As `medassay.score`, with a bar."""
+    from medassay.cases import Row
+    from medassay.engine.local import columns_of, run
+    from medassay.metrics.registry import load_metrics
+    from medassay.result import Result
+
+    metrics = load_metrics(names, models=models)
+    rows = [Row(case.row, case) for case in cases]
+    batches = run(rows, metrics, batch=_BATCH, evidence=len(rows) if evidence else 0)
+    return Result(cases, metrics, columns_of(console.scoring_progress(batches, len(rows)), metrics))
 
 
 def _of_kind(result: Result, kind: str) -> Result:

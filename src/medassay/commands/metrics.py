@@ -10,7 +10,11 @@ from medassay import console
 from medassay.errors import MedassayError
 
 
-def metrics(name: Annotated[str | None, typer.Argument(help="A metric, for its card.")] = None) -> None:
+def metrics(
+    name: Annotated[
+        str | None, typer.Argument(help="A metric, for its card.", autocompletion=console.complete_metrics)
+    ] = None,
+) -> None:
     """List the metrics, or print one metric's card."""
     from rich.console import Console
 

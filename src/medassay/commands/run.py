@@ -86,16 +86,16 @@ def _outputs(plan: RunFile) -> dict[str, Given]:
     outputs: dict[str, Given] = {"out": plan.out, "report": plan.report}
     if plan.out is not None:
         outputs["meta file"] = meta_path(plan.out)
-    return outputs | {f"{comparison.key}.out": comparison.out for comparison in plan.comparisons}
+    return outputs | {f"{comparison.key}.out": list(comparison.out) for comparison in plan.comparisons}
 
 
 def _compare(plan: RunFile, wanted: ComparisonPlan, metrics: Sequence[str], ended: Collection[str]) -> None:
     """Print one comparison of the scores file, and write it where a file is named."""
     from rich.console import Console
 
+    from medassay.commands.compare import parse_families
     from medassay.engine.score_table import read_scores
-    from medassay.files import write_text
-    from medassay.report import comparison_text, print_comparison
+    from medassay.report import print_comparison, write_comparison
     from medassay.study import compare
 
     assert plan.out is not None  # read_run_file sees to it
@@ -113,12 +113,12 @@ def _compare(plan: RunFile, wanted: ComparisonPlan, metrics: Sequence[str], ende
         wanted.item,
         metrics=left,
         primary=wanted.primary if wanted.primary in left else None,
+        families=parse_families(wanted.family),
         resamples=wanted.resamples,
         seed=wanted.seed,
     )
-    title = f"Comparison by {wanted.by}"
-    print(f"\n{title}\n")
+    print(f"\nComparison by {', '.join(wanted.by)}\n")
     print_comparison(Console(), compared)
-    if wanted.out is not None:
-        write_text(wanted.out, f"{title}\n\n{comparison_text(compared)}\n")
-        console.say_written(comparison=wanted.out)
+    for path in wanted.out:
+        write_comparison(path, compared)
+        console.say_written(comparison=path)

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from medassay.commands.compare import parse_families
 from medassay.errors import InputError, MissingExtra, UnknownName, nearest
+from medassay.hub_data import is_data_set
+from medassay.report import COMPARISON_FORMATS
 
 _KINDS = {
     "text": "a text",
@@ -18,6 +21,7 @@ _KINDS = {
     "seconds": "a number above 0",
     "flag": "true or false",
     "path": "the name of a file",
+    "paths": "the name of a file, or a list of names",
     "comparisons": "a list of comparisons, each with keys of its own",
 }
 _KEYS = {
@@ -40,13 +44,14 @@ _KEYS = {
     "comparisons": "comparisons",
 }
 _COMPARISON_KEYS = {
-    "by": "text",
+    "by": "texts",
     "item": "text",
     "metrics": "texts",
     "primary": "text",
+    "family": "text",
     "resamples": "positive",
     "seed": "count",
-    "out": "path",
+    "out": "paths",
 }
 _DERIVED = "reference_key"
 """A column that the scores file has and the case file has not."""
@@ -56,19 +61,20 @@ _DERIVED = "reference_key"
 class ComparisonPlan:
     """One comparison of systems, as `medassay compare` makes it.
 
-    by: the column that tells the systems apart. item: the column that pairs rows; None: by id, or by reference.
+    by: the columns that tell the systems apart. item: the column that pairs rows; None: by id, or by reference.
     metrics: columns of the scores file; empty: every metric of the run. primary: the metric that the question is
-    about; the Holm correction then runs over its pairs alone, and over all others apart. out: a .txt file.
+    about. family: what the Holm correction runs over. out: files to write.
     """
 
     key: str
-    by: str = "system"
+    by: tuple[str, ...] = ("system",)
     item: str | None = None
     metrics: tuple[str, ...] = ()
     primary: str | None = None
+    family: str = "metric"
     resamples: int = 10_000
     seed: int = 1
-    out: Path | None = None
+    out: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,8 @@ def check_metrics(run: RunFile, columns: Iterable[str]) -> None:
     for plan in run.comparisons:
         named = [("metrics", name) for name in plan.metrics]
         named += [("primary", plan.primary)] if plan.primary is not None else []
+        groups = parse_families(plan.family)
+        named += [("family", name) for group in groups for name in group] if not isinstance(groups, str) else []
         for key, name in named:
             if name not in known:
                 raise UnknownName(
@@ -136,7 +144,9 @@ def check_case_columns(run: RunFile) -> None:
     """Raise where no case has a value in a column that a comparison needs, or all have the same system."""
     from medassay.engine.base import CaseFiles
 
-    needed = [(f"{plan.key}.by", plan.by, 2) for plan in run.comparisons]
+    needed = [
+        (f"{plan.key}.by", column, 2 if len(plan.by) == 1 else 1) for plan in run.comparisons for column in plan.by
+    ]
     needed += [(f"{plan.key}.item", plan.item, 1) for plan in run.comparisons if plan.item and plan.item != _DERIVED]
     if not needed:
         return
@@ -198,8 +208,10 @@ def _comparison(path: Path, entry: Any, number: int) -> ComparisonPlan:
     if not isinstance(entry, dict):
         raise InputError(f"{path}: {key}: is not a list of keys and values; begin with 'by: system'")
     plan = ComparisonPlan(key, **_checked(path, entry, _COMPARISON_KEYS, f"{key}."))
-    if plan.out is not None and plan.out.suffix != ".txt":
-        raise InputError(f"{path}: {key}.out: a comparison is written as .txt, not '{plan.out.name}'")
+    for out in plan.out:
+        if out.suffix not in COMPARISON_FORMATS:
+            formats = ", ".join(COMPARISON_FORMATS)
+            raise InputError(f"{path}: {key}.out: a comparison is written as {formats}, not '{out.name}'")
     return plan
 
 
@@ -231,7 +243,7 @@ def _is(kind: str, value: Any) -> bool:
             return (number or isinstance(value, float)) and 0 < value < float("inf")
         case "columns":
             return isinstance(value, dict) and all(_is("text", x) for pair in value.items() for x in pair)
-        case "texts":
+        case "texts" | "paths":
             return _is("text", value) or (isinstance(value, list) and all(_is("text", x) for x in value))
         case "comparisons":
             return isinstance(value, list)
@@ -240,7 +252,8 @@ def _is(kind: str, value: Any) -> bool:
 
 def _converted(kind: str, value: Any, folder: Path) -> Any:
     if kind == "path":
-        return folder / value
-    if kind == "texts":
-        return (value,) if isinstance(value, str) else tuple(value)
+        return Path(value) if is_data_set(value) else folder / value
+    if kind in ("texts", "paths"):
+        several = (value,) if isinstance(value, str) else tuple(value)
+        return several if kind == "texts" else tuple(folder / name for name in several)
     return value

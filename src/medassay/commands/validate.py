@@ -193,6 +193,7 @@ def _scored(
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "scores.jsonl"
         job = FileRun(str(path), loaded, columns=mapping, format=format, out=kept, resamples=0, keep=False)
+        job.progress = console.file_progress(str(path), format)
         problems = job.run().problems
         return replace(read_scores(kept), name=str(path)), [metric.name for metric in loaded], problems
 

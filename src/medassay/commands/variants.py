@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from medassay.metrics.base import Metric
     from medassay.scores import Score
     from medassay.study import Floats
+
+_LOG = logging.getLogger(__name__)
 
 
 def score_groups(
@@ -35,6 +38,9 @@ def score_groups(
     scores: dict[str, list[list[Score]]] = {metric.name: [[] for _ in groups] for metric in metrics}
     scored = (row for batch in console.scoring_progress(run(rows, metrics), len(rows)) for row in batch)
     failures = Failures(metrics)
+    for metric in metrics:
+        _LOG.info("metric %s", metric.signature)
+    _LOG.info("scoring %d texts", len(rows))
     for owner, case, row in zip(owners, cases, scored):
         failures.add(f"text '{case.id}'", case, row.scores)
         for name, score in row.scores.items():

@@ -43,10 +43,10 @@ class DomainWatch(Sink):
         """The warning, where there is one."""
         if not self.rows or self.others < LEAST_SHARE * self.rows:
             return ()
-        made = "is made for pathology reports" if len(self.names) == 1 else "are made for pathology reports"
+        made, number = ("is made", "its number") if len(self.names) == 1 else ("are made", "their numbers")
         return (
-            f"{', '.join(self.names)} {made}, and {self.others:,} of {self.rows:,} rows "
-            f"({100 * self.others / self.rows:.0f} %) do not read like one; nothing stands behind its number there "
+            f"{', '.join(self.names)} {made} for pathology reports, and {self.others:,} of {self.rows:,} rows "
+            f"({100 * self.others / self.rows:.0f} %) do not read like one; nothing stands behind {number} there "
             "(see docs/which-metric.md)",
         )
 

@@ -7,6 +7,7 @@ beside the file, else from the `<metric>.unscored` columns, else every numeric c
 from __future__ import annotations
 
 import json
+import logging
 import math
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
@@ -25,6 +26,8 @@ from medassay.metrics.base import Metric
 from medassay.metrics.registry import load_metric, metric_class, names
 from medassay.metrics.trust import LABELS
 from medassay.records import read_records
+
+_LOG = logging.getLogger(__name__)
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -164,7 +167,11 @@ def read_scores(path: str | Path, *, format: str | None = None) -> ScoreTable:
                 raise InputError(f"{path}, row {number}: {record}")
             yield number, {column: _unguarded(cell) for column, cell in record.items()} if ours else record
 
-    return make_table(str(path), records(), meta.get("higher_is_better", {}), meta.get("signatures", {}))
+    table = make_table(str(path), records(), meta.get("higher_is_better", {}), meta.get("signatures", {}))
+    _LOG.info("read %s: %d rows, metrics %s", path, len(table), ", ".join(table.metrics))
+    for signature in table.signatures.values():
+        _LOG.info("made by %s", signature)
+    return table
 
 
 def make_table(

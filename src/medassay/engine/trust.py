@@ -16,6 +16,7 @@ from medassay.columns import Value
 from medassay.engine.sinks import Sink
 from medassay.errors import InputError, shortened
 from medassay.files import is_file
+from medassay.hub_data import is_data_set
 from medassay.scores import Score
 from medassay.slides.perturb import locate
 
@@ -138,8 +139,8 @@ def check_not_among_cases(folder: Path, cases: str) -> None:
 
 
 def beside(cases: str) -> Path | None:
-    """The folder that a case file's relative image names start from; None for standard input."""
-    if cases == "-":
+    """The folder that a case file's relative image names start from; None for standard input and the hub."""
+    if cases == "-" or is_data_set(cases):
         return None
     return Path(cases) if Path(cases).is_dir() else Path(cases).parent
 

@@ -229,8 +229,8 @@ def _load(request: str, settings: Mapping[str, Any]) -> Metric:
         whole, part = as_part(name)
         if whole is not None:
             return Part(_load(whole, settings), part, name)
-    if name not in names() and (other := _of_another_tool(name + tail)):
-        raise UnknownName(other)
+    if name not in names():
+        name, tail = name + tail, ""  # `bert_score`: no metric has the part, so the whole is the name
     metric = _construct(metric_class(name), name, inside, settings)
     if name not in BUILT_IN:
         _sign(metric, name)

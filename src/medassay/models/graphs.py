@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 from collections import OrderedDict
@@ -21,6 +22,8 @@ from medassay.errors import ModelError
 from medassay.files import write_text
 from medassay.models.base import Matrix
 from medassay.models.tokens import CLS, SEP, Tokenizer, batches, pad
+
+_LOG = logging.getLogger(__name__)
 
 
 def _home() -> Path:
@@ -245,6 +248,7 @@ def open_session(path: Path, cores: int | None = None) -> Any:
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     # Threads that spin while they wait take a third of the CPU from whatever else runs on a shared machine.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    _LOG.info("opening model %s", path.name)
     try:
         return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime raises a type of its own for each kind of broken file

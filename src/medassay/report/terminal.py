@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import io
 import math
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -233,6 +234,10 @@ def print_metric_list(console: Console, metrics: Sequence[tuple[str, type[Metric
     note(console, _legend({True, False}) + " `medassay metrics NAME` prints a metric's card.")
 
 
+_WRAP = re.compile(r"(?<=.{70})\n *(?=\S)")
+"""A line of a docstring that goes on in the next one: the terminal breaks lines where it must."""
+
+
 def print_metric_card(console: Console, name: str, metric: type[Metric]) -> None:
     """One metric in full: what it measures, how to read it, its parts and settings."""
     console.print(Text(shown(name), style="bold"))
@@ -256,7 +261,7 @@ def print_metric_card(console: Console, name: str, metric: type[Metric]) -> None
     description = (inspect.getdoc(metric) or "").split(">>>")[0].strip() if metric.__doc__ else ""
     if description and description != metric.summary:
         console.print()
-        console.print(Text(description))
+        console.print(Text(_WRAP.sub(" ", description)))
     lines = metric_lines(name)
     if lines:
         console.print()

@@ -1,5 +1,7 @@
 """Metrics in the shape that other libraries expect: TRL rewards, Hugging Face `evaluate`, torchmetrics.
 
+Harnesses that run whole evaluations: `harnesses.py`.
+
 None of these libraries is needed here: the functions and objects only follow their conventions. All of them keep
 their metrics warm and give the numbers of `medassay.score`.
 """
@@ -142,6 +144,11 @@ class EvaluateMetric:
             if len(columns[what]) != number:
                 raise InputError(f"{number} predictions but {len(columns[what])} {what}")
         self._added += zip(*columns.values())
+
+    def _feature_names(self) -> list[str]:
+        """What `evaluate.combine` hands to `add_batch`."""
+        reads_sources = any("source" in metric.needs for metric in self.scorer.metrics)
+        return ["predictions", "references", *(["sources"] if reads_sources else [])]
 
     def _check(self, what: str, need: str) -> None:
         wanting = [metric.name for metric in self.scorer.metrics if need in metric.needs]

@@ -1,11 +1,13 @@
-"""Has a metric seen these very rows? References that the bundled metrics were fitted to, known by their keys.
+"""Has a metric seen these very rows, or others of their data set? References known by their keys.
 
-`rules/trained_on.tsv` holds the keys; a metric that was fitted to a case is fitted, not validated, on it.
+`rules/trained_on.tsv` holds the keys; a metric that was fitted to a case is fitted, not validated, on it, and one that
+was fitted to its neighbours is at home.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 
@@ -16,10 +18,16 @@ _KEY = "reference_key"
 
 
 @lru_cache(maxsize=1)
-def _metrics_of() -> dict[str, frozenset[str]]:
-    """By reference key, the metrics that were fitted to it."""
+def _known() -> dict[str, tuple[str, frozenset[str]]]:
+    """By reference key, the data set that the reference is of and the metrics that were fitted to it."""
     rows = read_table(files("medassay.study") / "rules" / "trained_on.tsv")
-    return {row["key"]: frozenset(row["metrics"].split("|")) for row in rows}
+    return {row["key"]: (row["set"], frozenset(row["metrics"].split("|"))) for row in rows}
+
+
+@lru_cache(maxsize=1)
+def _trained() -> frozenset[tuple[str, str]]:
+    """Data sets with the metrics that were fitted to some reference of theirs."""
+    return frozenset((data_set, metric) for data_set, metrics in _known().values() for metric in metrics)
 
 
 def fitted_cases(table: ScoreTable, metrics: Sequence[str]) -> dict[str, int]:
@@ -28,26 +36,50 @@ def fitted_cases(table: ScoreTable, metrics: Sequence[str]) -> dict[str, int]:
     A column counts for its metric whatever its settings and part (`expert.low`), unless its signature names other
     models than the embedded ones.
     """
-    if _KEY not in table.columns:
-        return {}
-    labels = table.labels(_KEY)
-    known = [_metrics_of().get(name, frozenset()) for name in labels.names]
-    found = {}
-    for metric in metrics:
-        name = metric.partition("(")[0].partition(".")[0]
-        signature = table.signatures.get(metric, "")
-        if "models:" in signature and "embedded" not in signature:
-            continue
-        count = sum(name in known[code] for code in labels.codes.tolist() if code >= 0)
-        if count:
-            found[metric] = count
+    return {
+        metric: count
+        for metric, name in _embedded(table, metrics)
+        if (count := sum(name in fitted for _, fitted in _cases(table)))
+    }
+
+
+def neighbour_cases(table: ScoreTable, metrics: Sequence[str]) -> dict[str, Counter[str]]:
+    """By metric and data set, how many cases it was not fitted to although it was to others of their data set."""
+    found: dict[str, Counter[str]] = {}
+    for metric, name in _embedded(table, metrics):
+        sets = [data_set for data_set, fitted in _cases(table) if name not in fitted and (data_set, name) in _trained()]
+        if sets:
+            found[metric] = Counter(sets)
     return found
 
 
+def _cases(table: ScoreTable) -> list[tuple[str, frozenset[str]]]:
+    """Of the cases whose reference is known, its data set and the metrics that were fitted to it."""
+    if _KEY not in table.columns:
+        return []
+    labels = table.labels(_KEY)
+    names = [labels.names[code] for code in labels.codes.tolist() if code >= 0]
+    return [_known()[name] for name in names if name in _known()]
+
+
+def _embedded(table: ScoreTable, metrics: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The columns of metrics with bundled models, each with its metric's name."""
+    for metric in metrics:
+        signature = table.signatures.get(metric, "")
+        if "models:" not in signature or "embedded" in signature:
+            yield metric, metric.partition("(")[0].partition(".")[0]
+
+
 def fitted_notes(table: ScoreTable, metrics: Sequence[str]) -> list[str]:
-    """A warning per metric that was fitted to some of the cases."""
+    """A warning per metric that was fitted to some of the cases, or to others of their data set."""
+    whole = f"of these {len(table):,} cases"
     return [
-        f"Warning: {metric} was fitted to the scores of {count:,} of these {len(table):,} cases' references; its "
-        "figures here are a fit, no forecast."
+        f"Warning: {metric} was fitted to judgements of {count:,} {whole}' references; its figures here are a fit, "
+        "no forecast."
         for metric, count in fitted_cases(table, metrics).items()
+    ] + [
+        f"Warning: {metric} was trained on other rows of {data_set}, which {count:,} {whole} are of; it may agree less "
+        "with people elsewhere."
+        for metric, sets in neighbour_cases(table, metrics).items()
+        for data_set, count in sorted(sets.items())
     ]

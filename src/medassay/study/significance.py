@@ -393,4 +393,5 @@ def _too_few(pairs: Sequence[Pair], families: Sequence[Sequence[str]], resamples
     tests = max((sum(p.metric in family and p.p is not None for p in pairs) for family in families), default=0)
     if tests / (resamples + 1) < alpha:
         return []
-    return [f"{tests:,} tests with {resamples:,} flips cannot reach p < {alpha:g}; raise the resamples."]
+    what = "One test" if tests == 1 else f"{tests:,} tests"
+    return [f"{what} with {resamples:,} flips cannot reach p < {alpha:g}; raise the resamples."]
