@@ -30,6 +30,7 @@ FOREIGN = [
 ]
 
 ENGLISH = [
+    "#Na 118, likely SIADH (sertraline)\n- d/c sertraline; FR 1 L; Na q6h; max rise 8 mEq\n#CT chest r/o malignancy",
     "Breast, core-needle biopsy; Invasive carcinoma of no special type, grade I",
     "Prostate, biopsy; Acinar adenocarcinoma, Gleason's score 7 (4+3), grade group 3",
     "Colon, colonoscopic biopsy; Tubular adenoma, low grade",

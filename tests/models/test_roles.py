@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from medassay.models import roles
 from medassay.models.graphs import ModelSet
-from medassay.models.roles import EmbeddedEncoder, EmbeddedExpert, EmbeddedNer, EmbeddedRelations, without_overlaps
+from medassay.models.roles import EmbeddedEncoder, EmbeddedNer, EmbeddedRelations, without_overlaps
 from medassay.spans import ASSERTIONS, ENTITY_TYPES, RELATION_TYPES, Span
 
 REPORT = (
@@ -127,31 +127,6 @@ def test_spans_from_elsewhere_are_read_too(models: ModelSet) -> None:
     reading = EmbeddedRelations(models).read([text], [spans])[0]
     assert len(reading.assertions) == 5
     assert all(chance > 0.0 for _, chance in reading.assertions)
-
-
-def test_judgements_stay_on_the_scale_with_their_interval(models: ModelSet) -> None:
-    pairs = [
-        (REPORT, REPORT),
-        (REPORT, "Normal colon."),
-        *((REPORT, text) for text in HOSTILE),
-        (REPORT * 30, "x " * 5000),
-    ]
-    judged = EmbeddedExpert(models).judge(pairs)
-    for one in judged:
-        assert one.low is not None
-        assert one.high is not None
-        assert 0.0 <= one.low <= one.score <= one.high <= 5.0
-    assert judged[0].score > judged[1].score
-
-
-def test_judgements_do_not_depend_on_company_or_order(models: ModelSet) -> None:
-    pairs = [(REPORT, REPORT), (REPORT, "Normal colon."), ("Kidney: oncocytoma.", REPORT), (REPORT, REPORT)]
-    expert = EmbeddedExpert(models)
-    together = expert.judge(pairs)
-    assert together[0] == together[-1]
-    for pair, judgement in reversed(list(zip(pairs, together))):
-        assert expert.judge([pair])[0].score == pytest.approx(judgement.score, abs=2e-3)
-    assert expert.judge([]) == []
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 8), st.floats(0, 1)), max_size=12))

@@ -76,7 +76,7 @@ class ModelSet:
 
     @property
     def name(self) -> str:
-        """The set's name, as in signatures: `embedded-2`."""
+        """The set's name, as in signatures: `embedded-3`."""
         return str(self.manifest["set"])
 
     def role(self, role: str) -> Mapping[str, Any]:

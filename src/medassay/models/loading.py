@@ -105,19 +105,20 @@ def model_set(folder: Path = HOME) -> ModelSet:
 
 def _embedded(role: str, models: ModelSet, variant: str = "embedded") -> Any:
     from medassay.models.checker import EmbeddedChecker
+    from medassay.models.expert import open_expert
     from medassay.models.image import EmbeddedImage
     from medassay.models.kge import ConceptVectors
     from medassay.models.likelihood import EmbeddedLikelihood
     from medassay.models.nli import EmbeddedNli
     from medassay.models.quality import EmbeddedQuality
-    from medassay.models.roles import EmbeddedEncoder, EmbeddedExpert, EmbeddedNer, EmbeddedRelations
+    from medassay.models.roles import EmbeddedEncoder, EmbeddedNer, EmbeddedRelations
 
     makers: dict[str, Callable[[], Any]] = {
         "encoder": lambda: EmbeddedEncoder(models, "encoder"),
         "align": lambda: EmbeddedEncoder(models, "align"),
         "ner": lambda: EmbeddedNer(models),
         "re": lambda: EmbeddedRelations(models),
-        "expert": lambda: EmbeddedExpert(models),
+        "expert": lambda: open_expert(models),
         "image": lambda: EmbeddedImage(models),
         "likelihood": lambda: EmbeddedLikelihood(models),
         "nli": lambda: EmbeddedNli(models, variant),

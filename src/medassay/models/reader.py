@@ -46,6 +46,7 @@ IdPair = tuple[tuple[int, ...], tuple[int, ...]]
 class PairAnswer:
     """What the heads answer for one pair, before softmax or sigmoid.
 
+    expert: on the expert's score of a report pair.
     place: a number for each token of the text, higher where it belongs to the words that decide.
     early: whether the early heads answered.
     """
@@ -53,6 +54,7 @@ class PairAnswer:
     verdict: Matrix
     kind: Matrix
     severity: float
+    expert: float
     place: Matrix
     early: bool
 
@@ -135,8 +137,8 @@ def as_sentence(statement: str) -> str:
 
 def _answer(heads: Mapping[str, Any], text: int, *, early: bool) -> PairAnswer:
     place = heads["place"][0, 1 : text + 1].copy()
-    severity = float(heads["severity"][0, 0])
-    return PairAnswer(heads["verdict"][0].copy(), heads["kind"][0].copy(), severity, place, early)
+    severity, expert = float(heads["severity"][0, 0]), float(heads["expert"][0, 0])
+    return PairAnswer(heads["verdict"][0].copy(), heads["kind"][0].copy(), severity, expert, place, early)
 
 
 @lru_cache(maxsize=8)

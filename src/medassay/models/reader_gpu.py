@@ -77,10 +77,9 @@ class GpuReader(Reader):
             arrays = {name: value.float().cpu().numpy() for name, value in heads.items()}
             for k, i in enumerate(batch):
                 place = arrays["place"][k, 1 : rows[i][1] + 1].copy()
-                severity = float(arrays["severity"][k, 0])
-                answers[i] = PairAnswer(
-                    arrays["verdict"][k].copy(), arrays["kind"][k].copy(), severity, place, early=False
-                )
+                severity, expert = float(arrays["severity"][k, 0]), float(arrays["expert"][k, 0])
+                verdict, kind = arrays["verdict"][k].copy(), arrays["kind"][k].copy()
+                answers[i] = PairAnswer(verdict, kind, severity, expert, place, early=False)
         return [answers[i] for i in range(len(pairs))]
 
     def _ask(self, rows: Sequence[tuple[list[int], int]]) -> dict[str, Any]:
@@ -96,7 +95,7 @@ class GpuReader(Reader):
         mask = (tokens != PAD).long()
         _, last = self.network.encoder(tokens, mask)
         heads = self.network.heads(last.float(), mask, torch.from_numpy(statement).to(self.device, non_blocking=True))
-        return {name: heads[name] for name in ("verdict", "kind", "severity", "place")}
+        return {name: heads[name] for name in ("verdict", "kind", "severity", "expert", "place")}
 
 
 def graph_weights(path: Path, heads: str) -> dict[str, Any]:

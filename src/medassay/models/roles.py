@@ -1,4 +1,4 @@
-"""The roles of the embedded set: encoder and align, ner, re, expert."""
+"""The roles of the embedded set: encoder and align, ner, re."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import numpy as np
 
 from medassay.errors import ModelError
 from medassay.models.activations import sigmoid, softmax
-from medassay.models.base import Judgement, Matrix, TokenStates
+from medassay.models.base import Matrix, TokenStates
 from medassay.models.caching import RecentAnswers
 from medassay.models.decoding import bio_transitions, decode_spans
 from medassay.models.graphs import BUDGET, ModelSet, framed, stack
-from medassay.models.pairs import bert_frame, join_pair
 from medassay.models.states import join_states, state_windows
 from medassay.models.tokens import CLS, SEP, Tokens, Window, batches, text_windows
 from medassay.spans import Link, Reading, Span
@@ -206,41 +205,6 @@ class EmbeddedRelations:
                 text = windows[entities[head][0]].text
                 i, j = entities[head][3], entities[tail][3]
                 links[text].append(Link(i, j, f"{spans[text][i].type}_{spans[text][j].type}", float(p)))
-
-
-class EmbeddedExpert:
-    """Role `expert`: a cross-encoder's estimate of the expert's 0–5 score of a candidate."""
-
-    def __init__(self, models: ModelSet) -> None:
-        self.models = models
-        self.settings = models.role("expert")
-        self.name = f"{models.name}/expert"
-
-    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]:
-        """(reference, candidate) pairs to judgements; each distinct pair is judged once."""
-        distinct = list(dict.fromkeys(pairs))
-        texts = list(dict.fromkeys(text for pair in distinct for text in pair))
-        tokens = dict(zip(texts, self.models.tokenizer(texts)))
-        limit = int(self.settings["max_tokens"])
-        frame = bert_frame(CLS, SEP)
-        joined = [join_pair(tokens[r].ids, tokens[c].ids, frame, limit) for r, c in distinct]
-        made: dict[tuple[str, str], Judgement] = {}
-        for batch in batches([len(ids) for ids, _ in joined], BUDGET):
-            rows = [tuple(joined[i][0]) for i in batch]
-            hidden, mask = stack(self.models.hidden(rows, [joined[i][1] for i in batch]))
-            bins, _ = self.models.run(self.settings["graph"], {"hidden": hidden, "mask": mask})
-            for i, chances in zip(batch, softmax(bins)):
-                made[distinct[i]] = self._judgement(chances)
-        return [made[pair] for pair in pairs]
-
-    def _judgement(self, chances: Matrix) -> Judgement:
-        bins = np.asarray(self.settings["bins"], np.float64)
-        raw = float(chances @ bins)
-        spread = float(np.sqrt(max(float(chances @ (bins - raw) ** 2), 0.0)))
-        calibration, interval = self.settings["calibration"], self.settings["interval"]
-        score = min(max(calibration["slope"] * raw + calibration["shift"], 0.0), 5.0)
-        half = interval["scaled_half_width"] * max(interval["floor"], spread)
-        return Judgement(score, max(score - half, 0.0), min(score + half, 5.0))
 
 
 def without_overlaps(spans: list[Span]) -> list[Span]:

@@ -15,8 +15,7 @@ def main() -> None:
         prepare.add_argument(f"--{name}", type=Path, required=True)
     prepare.add_argument("--levels", type=float, default=32.0, help="precision of the base's weights")
     train = steps.add_parser("train", help="train on what prepare wrote (GPU)")
-    train.add_argument("--passes", type=float, default=3.0)
-    train.add_argument("--seconds", type=float, default=None, help="end after this long, whatever is left")
+    train.add_argument("--passes", type=float, default=1.0, help="a factor to the passes over the pairs")
     export = steps.add_parser("export", help="write the graphs and the tables")
     for each in (prepare, export):
         each.add_argument("--base", type=Path, required=True, help="folder of an MPNet")
@@ -35,7 +34,7 @@ def main() -> None:
     if given.step == "prepare":
         recipe.prepare(given.data, given.corpus, given.base, given.out, given.levels)
     elif given.step == "train":
-        recipe.train(given.folder, given.out, passes=given.passes, seconds=given.seconds)
+        recipe.train(given.folder, given.out, passes=given.passes)
     elif given.step == "export":
         recipe.export(given.folder, given.base, given.out)
     else:

@@ -61,7 +61,8 @@ def fit(folder: Path, data: Path, corpus: Path, models: Path) -> dict[str, float
         figures[f"{heads} claims accuracy"] = float((verdict[some].argmax(1) == labels[some]).mean())
     scores = columns["expert"][rows]
     rated = ~np.isnan(scores)
-    manifest["roles"]["reader"]["expert"], of_expert = expert_line(expert[rated, 0].astype(float), scores[rated])
+    line, of_expert = expert_line(expert[rated, 0].astype(float), scores[rated])
+    manifest["roles"]["expert"] = {"reader": manifest["roles"]["reader"]["early"], "line": line}
     figures |= of_expert
     _write(models, manifest)
     unload()

@@ -39,8 +39,6 @@ class Recipe:
     quality_weight: float = 1.0
     early_weight: float = 0.3
     """What the early heads' loss counts, and the divergence of their verdicts from those of the last layer."""
-    seconds: float | None = None
-    """Time after which training has ended, whatever is left of the passes; the rate falls accordingly."""
 
 
 class Packed:
@@ -215,10 +213,6 @@ def train(reader: Reader, packed: Packed, recipe: Recipe) -> None:
     began = time.monotonic()
     for step, rows in enumerate(groups):
         done = step / len(groups)
-        if recipe.seconds is not None:
-            done = max(done, (time.monotonic() - began) / recipe.seconds)
-            if done >= 1.0:
-                break
         for group, rate in zip(optimizer.param_groups, base):
             group["lr"] = rate * schedule(done, recipe.warmup)
         batch = packed.batch(rows)
