@@ -7,6 +7,7 @@ from typing import Literal
 
 from medassay.cases import Case
 from medassay.metrics.base import Metric
+from medassay.metrics.quality import same_text
 from medassay.scores import Score
 
 
@@ -18,7 +19,8 @@ class Expert(Metric):
     `low` and `high` are the interval that held the expert's score nine times in ten on unseen
     references. Most training scores are careful readers', not a pathologist's (see the model card).
     The explanation is HARE's alignment of the same pair. A candidate that is only a template states nothing of the
-    reference and has 0 (nothing right); a text that is not English is unscored.
+    reference and has 0 (nothing right), the reference itself has 5 by the scale's definition; a text that is not
+    English is unscored.
     """
 
     name = "expert"
@@ -45,7 +47,9 @@ class Expert(Metric):
         from medassay.metrics.hare import nothing_stated
 
         given = [
-            nothing_stated(case) if looks_english(case.candidate) else Score.none(f"candidate {NOT_ENGLISH}")
+            (nothing_stated(case) or _identical(case))
+            if looks_english(case.candidate)
+            else Score.none(f"candidate {NOT_ENGLISH}")
             for case in cases
         ]
         ready = [case for case, score in zip(cases, given) if score is None]
@@ -68,3 +72,10 @@ class Expert(Metric):
         from medassay.metrics.hare import Hare
 
         return [score.evidence for score in Hare(models=self.models).measure(cases, evidence=True)]
+
+
+def _identical(case: Case) -> Score | None:
+    """The highest score where the candidate is the reference, white space and case aside."""
+    highest = Expert.bounds[1]
+    same = same_text(case.references[0], case.candidate)
+    return Score(highest, parts={"low": highest, "high": highest}) if same else None

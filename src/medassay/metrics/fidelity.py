@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from medassay.language.ledger import Texts, Verdict
+from medassay.language.ledger import CERTAIN, Texts, Verdict
 from medassay.metrics.facts import f1
-from medassay.metrics.ledger_metric import LedgerMetric, Tallies, ledger_maker
+from medassay.metrics.ledger_metric import LedgerMetric, Tallies, Tally, ledger_maker
 from medassay.scores import Score
 
 
@@ -42,8 +42,9 @@ class Fidelity(LedgerMetric):
     """Says the same and nothing else, 0 to 1, higher is better.
 
     A weighted mean of three readings: the worst statement on either side, the worst passage on either side, and F1.
-    A copy reads as the same, so that it comes to about 1; no strings are compared. A paraphrase stays high; one
-    clinical error anywhere costs the same share at any length. Against the reference; without one, against the source.
+    Clear support counts as 1, so that a copy, which reads as the same, comes to 1; no strings are compared. A
+    paraphrase stays high; one clinical error anywhere costs the same share at any length. Against the reference;
+    without one, against the source.
     0 where the candidate states nothing.
     """
 
@@ -61,12 +62,17 @@ class Fidelity(LedgerMetric):
         if not tallies.candidate:
             return Score(0.0, parts=dict.fromkeys(self.parts, 0.0))
         weights = stored_weights()
-        candidate, reference = self.chosen(tallies.candidate), self.chosen(tallies.expected)
-        precision, recall = candidate.rate(candidate.supported), reference.rate(reference.supported)
-        worst = _least_supported((*tallies.candidate.verdicts, *tallies.expected.verdicts))
-        whole = _least_supported(tallies.passages)
+        precision, recall = self._rate(tallies.candidate), self._rate(tallies.expected)
+        worst = min(map(support, (*tallies.candidate.verdicts, *tallies.expected.verdicts)))
+        whole = min(map(support, tallies.passages))
         value = weights.value(worst, whole, f1(precision, recall))
         return Score(value, parts={"precision": precision, "recall": recall, "worst": worst, "whole": whole})
+
+    def _rate(self, tally: Tally) -> float:
+        if self.counts == "hard":
+            counts = tally.hard()
+            return counts.rate(counts.supported)
+        return sum(map(support, tally.verdicts)) / len(tally.verdicts)
 
     def passages(self, texts: Sequence[Texts]) -> list[tuple[Verdict, ...]]:
         return ledger_maker(self.models).passages(texts)
@@ -75,6 +81,7 @@ class Fidelity(LedgerMetric):
         return [*tallies.candidate.wrong(), *tallies.expected.wrong()]
 
 
-def _least_supported(verdicts: Sequence[Verdict]) -> float:
-    """The lowest probability of support."""
-    return min(verdict.check.probabilities[0] for verdict in verdicts)
+def support(verdict: Verdict) -> float:
+    """The probability of support, where a clear one (from `CERTAIN` on) counts as 1: a copy reads no less clearly than
+    a paraphrase, whatever the third decimal."""
+    return min(1.0, verdict.check.probabilities[0] / CERTAIN)

@@ -70,7 +70,10 @@ def write_base(base: Path, folder: Path, levels: float) -> None:
     write_shards(weights | {WORDS: words}, folder, "base", levels)
 
 
-CYCLES = ({"passes": 1.55, "rate": 4e-5, "head_rate": 1e-3}, {"passes": 3.3, "rate": 3e-5, "head_rate": 5e-4})
+CYCLES: tuple[dict[str, Any], ...] = (
+    {"passes": 1.55, "rate": 4e-5, "head_rate": 1e-3},
+    {"passes": 3.3, "rate": 3e-5, "head_rate": 5e-4},
+)
 """Two cycles of training, the second from where the first ended; in each the rate rises and falls to zero."""
 
 SHARE = 0.7
