@@ -205,3 +205,24 @@ def test_an_image_that_is_not_h_and_e_is_not_assessed(
     again = Grounding()
     (score,) = again.score([case])
     assert score.value is None and "not a section in haematoxylin and eosin" in str(score)
+
+
+def test_an_image_unlike_the_known_ones_gets_no_bold_number(
+    metric: Grounding, pink: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(sure: float) -> Any:
+        def read(self: Colours, images: Sequence[Any]) -> Pictures:
+            return Pictures(self.embed_images(images), confidence=np.full(len(images), sure, np.float32))
+
+        monkeypatch.setattr(Colours, "read_images", read)
+        return Grounding().score([case("A pink gland.", pink)])[0]
+
+    plain = metric.score([case("A pink gland.", pink)])[0]
+    assert "confidence" not in plain.parts  # a model that never measured it
+    sure, unsure, lost = told(1.0), told(0.4), told(0.0)
+    assert sure.value == pytest.approx(plain.value)
+    assert sure.value > unsure.value > lost.value == pytest.approx(0.1)
+    assert unsure.parts["confidence"] == pytest.approx(0.4)
+    widths = [score.parts["high"] - score.parts["low"] for score in (sure, unsure, lost)]
+    assert widths == sorted(widths) and widths[0] < widths[1] < widths[2] == 1
+    assert all(score.parts["low"] <= score.value <= score.parts["high"] for score in (sure, unsure, lost))

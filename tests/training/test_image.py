@@ -16,7 +16,7 @@ from medassay.models.activations import unit_rows
 from medassay.slides import read_image
 from medassay.training import histology, image_figures
 from medassay.training.histology import Sample, questions, read_samples, words
-from medassay.training.image import SIDE, Maps, fit, jittered
+from medassay.training.image import SIDE, Maps, fit
 
 pytestmark = pytest.mark.hf
 
@@ -80,11 +80,19 @@ def test_tags_and_words_agree() -> None:
     assert not learnt & {text for texts in words("asked").values() for text in texts}
 
 
-def test_jitter_is_seeded_and_keeps_the_size() -> None:
-    pixels = np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3), np.uint8)
-    one, two = (jittered(pixels, np.random.default_rng(5)) for _ in range(2))
-    assert np.array_equal(one, two) and one.shape == pixels.shape
-    assert not np.array_equal(one, jittered(pixels, np.random.default_rng(6)))
+def test_another_look_is_seeded_and_shows_the_same_tissue() -> None:
+    import torch
+
+    from medassay.training.looks import look_again
+
+    plain = torch.zeros(6, 64, 64, 3, dtype=torch.uint8) + torch.tensor((150, 60, 140), dtype=torch.uint8)
+    plain[3:] = torch.tensor((225, 200, 215), dtype=torch.uint8)
+    one, two, other = (look_again(plain, torch.Generator().manual_seed(seed)) for seed in (5, 5, 6))
+    assert torch.equal(one, two) and one.shape == plain.shape and one.dtype == torch.uint8
+    assert not torch.equal(one, other)
+    means = one.float().mean((1, 2, 3))
+    assert means[:3].max() < means[3:].min()  # dark stays darker than pale
+    assert (means - plain.float().mean((1, 2, 3))).abs().min() > 0.5
 
 
 def sample(number: int, text: str) -> Sample:
@@ -136,7 +144,22 @@ def test_the_tower_wants_its_own_weights(tmp_path: Path) -> None:
     torch.save(tower.state_dict(), tmp_path / "right.pth")
     pixels = torch.randn(1, 3, 64, 64)
     assert torch.equal(load_tower(tmp_path / "right.pth")(pixels), tower(pixels))
-    assert tower(pixels).shape == (1, 1280)
+    assert tower(pixels).shape == (1, 320)
+
+
+def test_a_trained_tower_keeps_its_size(tmp_path: Path) -> None:
+    import torch
+
+    from medassay.training.tower import Tower, load_tower, save_tower
+
+    torch.manual_seed(0)
+    for size in ("lite0", "lite2"):
+        tower = Tower(size).eval()
+        save_tower(tower, tmp_path / f"{size}.npz")
+        again = load_tower(tmp_path / f"{size}.npz")
+        pixels = torch.randn(1, 3, 64, 64)
+        assert len(again._blocks) == len(tower._blocks)
+        assert torch.allclose(again(pixels), tower(pixels), atol=0.02)
 
 
 def test_a_trained_folder_serves_the_role(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +167,9 @@ def test_a_trained_folder_serves_the_role(folder: Path, tmp_path: Path, monkeypa
     import torch
 
     from medassay.models import load
+    from medassay.models.image import confidence
     from medassay.training import image_export
+    from medassay.training.familiarity import fit_familiarity
     from medassay.training.image import features
     from medassay.training.tower import Tower
 
@@ -152,17 +177,23 @@ def test_a_trained_folder_serves_the_role(folder: Path, tmp_path: Path, monkeypa
     tower = Tower().eval()
     torch.save(tower.state_dict(), tmp_path / "tower.pth")
     monkeypatch.setattr(image_export, "cross_validate", lambda *_: {"caption_auc": 0.5})
-    monkeypatch.setattr(image_export, "across_sources", lambda *_: {})
+    monkeypatch.setattr(image_export, "leave_sources_out", lambda *_: {"lab": {"organ": 0.7}})
     kept: list[Maps] = []
-    monkeypatch.setattr(image_export, "fit", lambda *given: kept.append(fit(*given)) or kept[0])
+    monkeypatch.setattr(image_export, "fit", lambda *given: kept.append(fit(*given)) or kept[-1])
     out = tmp_path / "out"
     figures = image_export.train_image(folder, tmp_path / "tower.pth", out)
-    assert figures == {"caption_auc_by_image": 0.5, "caption_auc_by_caption": 0.5}
+    assert figures == {"caption_auc_by_image": 0.5, "caption_auc_by_caption": 0.5, "organ_lab_unseen": 0.7}
+    curve = json.loads((out / "manifest.json").read_text(encoding="utf-8"))["roles"]["image"]["confidence"]
+    assert curve[0][1] == 1 and all(0 <= height <= 1 for _, height in curve)
     model = load("image", str(out))
     samples = read_samples(folder)
     wanted = kept[0].images(features(samples, tower, views=1)[0])
     cosines = (model.embed_images([read_image(s.file) for s in samples]) * wanted).sum(1)
     assert cosines.min() > 0.9  # weights of 8 bits
+    seen = features(samples, tower, views=1)[0]
+    distances = fit_familiarity(seen, [s.source for s in samples]).distances(seen)
+    found = model.read_images([read_image(s.file) for s in samples]).confidence
+    assert found == pytest.approx(confidence(distances, curve), abs=0.1)
     assert model.read_phrases(["lung"]).nearest == ("lung",)
 
 
@@ -171,12 +202,14 @@ def test_the_refusal_learns_from_other_stains(folder: Path, monkeypatch: pytest.
     from PIL import Image
 
     from medassay.training import image_refusal
+    from medassay.training.image import features
     from medassay.training.tower import Tower
 
     torch.manual_seed(0)
     tower = Tower().eval()
     samples = read_samples(folder)
-    assert image_refusal.train_refusal(folder, tower, samples) == (None, {})
+    seen = features(samples, tower, views=1)[0]
+    assert image_refusal.train_refusal(folder, tower, samples, seen) == (None, {})
     (folder / "other").mkdir()
     random = np.random.default_rng(3)
     for i in range(4):
@@ -185,6 +218,6 @@ def test_the_refusal_learns_from_other_stains(folder: Path, monkeypatch: pytest.
     lines = ["image,source", *(f"{i}.png,green" for i in range(4))]
     (folder / "other" / "labels.csv").write_text("\n".join(lines), encoding="utf-8")
     monkeypatch.setattr(image_refusal, "PAINTED_EACH", 1)
-    refusal, figures = image_refusal.train_refusal(folder, tower, samples)
-    assert refusal is not None and set(figures) == {"sections_refused", "others_refused"}
+    refusal, figures = image_refusal.train_refusal(folder, tower, samples, seen)
+    assert refusal is not None and set(figures) == {"sections_refused", "others_refused", "real_others_refused"}
     assert refusal.deep.shape == (1488,) and np.isfinite(refusal.deep).all()

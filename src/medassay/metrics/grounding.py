@@ -29,6 +29,8 @@ BEST = 3
 """Patches kept as evidence for each entity."""
 MAP_CELLS = 1024
 """Patches of the heat map, the best first."""
+_NINE_IN_TEN = 1.645
+"""Deviations on either side of the mean that hold nine tenths of a normal distribution."""
 _KEPT_VIEWS = 200_000
 """Patch vectors kept between cases (200 MB), since several systems report on one image."""
 
@@ -44,13 +46,16 @@ class Grounding(Metric):
     report on average; 1 means that no phrase of the bank fits better.
 
     Absent and possible entities, markers, grades, margins, sizes and whatever lies outside the model's vocabulary
-    are not assessed and say why. A case without an assessable entity, without tissue, with an unreadable image or,
-    in mode `clinical`, with an image that is not H&E is unscored.
+    are not assessed and say why. Parts `confidence`, `low` and `high`: how much of what the model can tell of
+    images of known laboratories it can tell of one like this (0–1, by its distance from them; where the model
+    measured it), and an interval. The less the confidence, the nearer the value is drawn to 0.1 and the wider the
+    interval. A case without an assessable entity, without tissue, with an unreadable image or, in mode `clinical`,
+    with an image that is not H&E is unscored.
 
     mode: `clinical`, as above, or `paper`: the value is S_g itself, −1 to 1, over every entity of the report, whatever
     is said of it, through windows of 224 pixels, with no vocabulary and no line-up (PathGLS section 3.2).
 
-    The embedded image model holds for images like those it learnt from, and is near chance on other sources (model
+    The embedded image model holds for images like those it learnt from, and is much weaker on other sources (model
     card); a pathology CLIP model (`models=`) or maps fitted on one's own images (`medassay train image`) go further.
 
     images: folder that relative image paths start from. mpp: micrometres per pixel where the file does not say.
@@ -76,7 +81,7 @@ class Grounding(Metric):
     summary = "does the image show what the report names (PathGLS, no reference)"
     defined = "PathGLS §3.2 (raw, mode paper); docs/metrics/grounding.md (calibrated)"
     needs = frozenset({"candidate", "image"})
-    parts = ("raw", "assessed", "entities")
+    parts = ("raw", "assessed", "entities", "confidence", "low", "high")
 
     def __init__(
         self,
@@ -155,7 +160,12 @@ class Grounding(Metric):
         }
         if self.mode == "paper":
             return Score(parts["raw"], parts=parts, evidence=evidence)
-        return Score(float(np.mean([item["calibrated"] for item in counted])), parts=parts, evidence=evidence)
+        value = float(np.mean([item["calibrated"] for item in counted]))
+        if views.confidence is not None:
+            value = cautious(value, views.confidence)
+            low, high = interval(value, len(counted) * views.confidence)
+            parts |= {"confidence": views.confidence, "low": low, "high": high}
+        return Score(value, parts=parts, evidence=evidence)
 
     def _entities(self, report: Report) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """A record for each entity, and those records that the image is asked about: seen or denied."""
@@ -275,6 +285,30 @@ def win_line_up(shares: Any) -> Matrix:
     [0.0, 0.39, 0.91, 1.0]
     """
     return np.asarray(np.asarray(shares, np.float64) ** RIVALS, np.float32)
+
+
+def cautious(value: float, confidence: float) -> float:
+    """A value drawn towards what a phrase at random reaches, the less the model can tell of such images.
+
+    >>> round(cautious(0.9, 1.0), 2), round(cautious(0.9, 0.25), 2), cautious(0.9, 0.0)
+    (0.9, 0.3, 0.1)
+    """
+    chance = 1 / (RIVALS + 1)
+    return chance + confidence * (value - chance)
+
+
+def interval(value: float, weight: float) -> tuple[float, float]:
+    """Wilson's interval (nine in ten) of a share seen on so many entities; all of 0 to 1 on none.
+
+    >>> [tuple(round(end, 2) for end in interval(0.8, weight)) for weight in (0, 1, 10)]
+    [(0.0, 1.0), (0.17, 0.99), (0.54, 0.93)]
+    """
+    if weight <= 0:
+        return 0.0, 1.0
+    over = _NINE_IN_TEN**2 / weight
+    middle = (value + over / 2) / (1 + over)
+    half = _NINE_IN_TEN * float(np.sqrt(value * (1 - value) / weight + over / (4 * weight))) / (1 + over)
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def heat_map(views: Views, vectors: Matrix) -> list[list[float]]:

@@ -170,12 +170,14 @@ class Pictures:
     """Images as an image model sees them.
 
     vectors: unit vectors, one per image. foreign: log odds that each is not an H&E section (the higher the surer),
-    from `least_foreign` on to be refused; both None where the model cannot tell.
+    from `least_foreign` on to be refused; both None where the model cannot tell. confidence: how much of what the
+    model can tell of images of known laboratories it can tell of one like this, 0–1; None where it never measured it.
     """
 
     vectors: Matrix
     foreign: Matrix | None = None
     least_foreign: float | None = None
+    confidence: Matrix | None = None
 
 
 class ImageModel(Protocol):

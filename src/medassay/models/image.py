@@ -48,19 +48,24 @@ class EmbeddedImage:
 
     def read_images(self, images: Sequence[Any]) -> Pictures:
         """Vectors of images, with the log odds that each is not an H&E section where the role knows them."""
-        refusal = self.settings.get("refusal")
+        refusal, curve = self.settings.get("refusal"), self.settings.get("confidence")
         rows = [np.zeros((0, int(self.settings["size"])), np.float32)]
-        foreign = [np.zeros(0, np.float32)]
+        foreign, distances = [np.zeros(0, np.float32)], [np.zeros(0, np.float32)]
         for start in range(0, len(images), AT_ONCE):
             pixels = np.stack([as_square(image, self.side) for image in images[start : start + AT_ONCE]])
-            vectors, *deep = self.models.run(self.settings["graph"], {"pixels": pixels})
+            vectors, *others = self.models.run(self.settings["graph"], {"pixels": pixels})
             rows.append(vectors)
             if refusal:
                 colours = np.stack([stains.stain_colours(coarse(one)) for one in pixels])
-                foreign.append(deep[0] + colours @ np.array(refusal["stains"], np.float32))
-        if not refusal:
-            return Pictures(np.concatenate(rows))
-        return Pictures(np.concatenate(rows), np.concatenate(foreign), float(refusal["least"]))
+                foreign.append(others[0] + colours @ np.array(refusal["stains"], np.float32))
+            if curve:
+                distances.append(others[1])
+        return Pictures(
+            np.concatenate(rows),
+            np.concatenate(foreign) if refusal else None,
+            float(refusal["least"]) if refusal else None,
+            confidence(np.concatenate(distances), curve) if curve else None,
+        )
 
     def embed_texts(self, texts: Sequence[str]) -> Matrix:
         """Unit vectors [texts, size]."""
@@ -96,6 +101,16 @@ class EmbeddedImage:
     def _outputs(self, embeddings: Matrix) -> list[Any]:
         """vectors, mean, spread, coverage, nearest of the texts; vectors, mean, spread of the vocabulary."""
         return self.models.run(self.settings["text_graph"], {"embedding": embeddings})
+
+
+def confidence(distances: Matrix, curve: Sequence[Sequence[float]]) -> Matrix:
+    """Confidence (0–1) at distances from the known sources, between the points (distance, confidence) of a curve.
+
+    >>> confidence(np.array([0.5, 1.5, 9.0]), [(1.0, 1.0), (2.0, 0.5)]).tolist()
+    [1.0, 0.75, 0.5]
+    """
+    places, heights = np.array(curve, np.float64).T
+    return np.asarray(np.interp(distances, places, heights), np.float32)
 
 
 def encoder_mark(models: ModelSet) -> str:

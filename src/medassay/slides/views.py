@@ -40,6 +40,7 @@ class Views:
     vectors: unit vectors [views, size]. boxes: [views, 4] x, y, width, height at full resolution.
     width, height: of the image at full resolution. warning: why it may not be histology, or None.
     refused: why the model must not be asked about it (it is not an H&E section), or None.
+    confidence: how much the model can tell of an image like this, 0–1; None where it never measured it.
     """
 
     vectors: Matrix
@@ -48,6 +49,7 @@ class Views:
     height: int
     warning: str | None
     refused: str | None = None
+    confidence: float | None = None
 
     def __len__(self) -> int:
         return len(self.boxes)
@@ -85,7 +87,7 @@ def view_patches(
         boxes.append((0, 0, width, height))
     vectors = np.concatenate([one.vectors for one in seen])
     doubt = why_not_histology(slide)
-    return Views(vectors, np.array(boxes, np.int64), width, height, doubt, _why_foreign(seen))
+    return Views(vectors, np.array(boxes, np.int64), width, height, doubt, _why_foreign(seen), _confidence(seen))
 
 
 def _why_foreign(seen: list[Pictures]) -> str | None:
@@ -101,6 +103,12 @@ def _why_foreign(seen: list[Pictures]) -> str | None:
         f"by its stain and texture the image is not a section in haematoxylin and eosin (log odds {mean:.1f}, refused "
         f"from {least:.1f}): another stain, cytology, a radiograph or a photograph is not assessed"
     )
+
+
+def _confidence(seen: list[Pictures]) -> float | None:
+    """The mean over an image's patches."""
+    found = [one.confidence for one in seen if one.confidence is not None]
+    return float(np.concatenate(found).mean()) if found else None
 
 
 def _embed(model: ImageModel, batch: list[Patch]) -> tuple[Pictures, list[tuple[int, int, int, int]]]:

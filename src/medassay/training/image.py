@@ -3,12 +3,15 @@
 With a few thousand images a tower that is trained further memorises captions; frozen features with a linear map do
 not. What an image is mapped to is the mean of all that is said of it (caption, statements, tagged phrases, organ,
 process), each text whitened a little, so that frequent turns of phrase count less. Features are means and
-deviations over the image of five stages: colour and texture from the lower, shapes from the upper ones.
+deviations over the image of five stages: colour and texture from the lower, shapes from the upper ones. Part of what
+images of one source have in common is taken out before the map is fitted: a laboratory's colours and magnification
+would otherwise stand for the organs it sent.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +23,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from medassay.models.activations import unit_rows
-from medassay.models.image import as_square, resize
+from medassay.models.image import as_square
 from medassay.slides.image import read_image
+from medassay.training.familiarity import Familiarity
 from medassay.training.histology import WEIGHTS, Sample
+from medassay.training.looks import look_again
 from medassay.training.refusal import Refusal
 from medassay.training.tower import Tower
 
@@ -33,14 +38,20 @@ SIZE = 256
 """Numbers of a vector in the shared space."""
 FIRST_STAGE = 2
 """Stages pooled: from the third to the seventh; the head, made for ImageNet's classes, was no help."""
-RIDGE = 0.8
+RIDGE = 0.5
 """Strength of the ridge, as a multiple of the mean eigenvalue of the samples' kernel."""
 WHITENING, FLOOR = 0.25, 0.3
 """Power by which text directions are whitened, and the floor of their variance (share of the mean)."""
-SHARES = {"pathvqa": 1.0, "lc25000": 0.15, "oral": 0.8}
-"""Weight of an image of each set: LC25000 has many near-equal tiles of five classes."""
-VIEWS = 2
-"""Times each image is seen: as it is, and once jittered in stain, crop and orientation."""
+LEAST_IMAGES = 5
+"""Images that have to show a diagnosis before it is part of the vocabulary."""
+VIEWS = 3
+"""Times each image is seen: as it is, and as others would see it (`looks.py`)."""
+CENTRING = 0.4
+"""Share of the mean of a source's images, and of what is said of them, that is taken out."""
+PLAIN = 0.75
+"""Weight of the images as they are; the other looks share the rest."""
+SOURCES = {"pathvqa": 4.0, "lc25000": 2.0}
+"""Sources that count for more than the square root of their size: they name diagnoses of all organs, and of lung."""
 
 
 class Pooled(nn.Module):
@@ -89,67 +100,96 @@ def read_pixels(file: Path) -> NDArray[np.uint8]:
     return as_square(read_image(file), SIDE)
 
 
-def jittered(pixels: NDArray[np.uint8], random: np.random.Generator) -> NDArray[np.uint8]:
-    """Another look at the same tissue: stains stronger or weaker, a part of the field, turned and mirrored."""
-    density = -np.log((pixels.astype(np.float32) + 1) / 256)
-    density = density * random.uniform(0.75, 1.3) * random.uniform(0.85, 1.18, 3) + random.uniform(-0.03, 0.03)
-    made = np.clip(np.exp(-density) * 256 - 1, 0, 255).astype(np.uint8)
-    side = int(random.integers(150, SIDE + 1))
-    top, left = random.integers(0, SIDE - side + 1, 2)
-    made = np.rot90(made[top : top + side, left : left + side], int(random.integers(4)))
-    if random.random() < 0.5:
-        made = made[:, ::-1]
-    return np.asarray(resize(np.ascontiguousarray(made), SIDE, SIDE))
-
-
 def features(samples: Sequence[Sample], tower: Tower, views: int = VIEWS, seed: int = 0, batch: int = 32) -> Floats:
     """Pooled features [views, samples, features]; the first view is the image as it is."""
     pooled = Pooled(tower).eval().to(memory_format=torch.channels_last)
     made: list[list[Floats]] = [[] for _ in range(views)]
+    random = torch.Generator().manual_seed(seed)
     for start in range(0, len(samples), batch):
-        some = [read_pixels(sample.file) for sample in samples[start : start + batch]]
-        for view in range(views):
-            seen = some
-            if view:
-                seen = [jittered(p, np.random.default_rng([seed, view, start + i])) for i, p in enumerate(some)]
-            with torch.inference_mode():
-                made[view].append(pooled(torch.from_numpy(np.stack(seen))).numpy())
+        some = torch.from_numpy(np.stack([read_pixels(sample.file) for sample in samples[start : start + batch]]))
+        with torch.inference_mode():
+            for view in range(views):
+                made[view].append(pooled(look_again(some, random) if view else some).numpy())
         if sys.stderr.isatty():
             print(f"features {min(start + batch, len(samples))}/{len(samples)}", end="\r", file=sys.stderr)
     return np.stack([np.concatenate(one) for one in made])
 
 
 def fit(seen: Floats, samples: Sequence[Sample], vectors: Mapping[str, Floats], ridge: float = RIDGE) -> Maps:
-    """The maps that bring images and what is said of them together.
+    """The maps that bring images and what is said of them together, by ridge regression.
 
     seen: features [views, samples, features]. vectors: the encoder's vector of every text of the samples.
     """
+    mean, text_map = text_space(samples, vectors)
+    texts = sorted({text for sample in samples for _, text in sample.texts})
+    mapped = dict(zip(texts, unit_rows((np.stack([vectors[text] for text in texts]) - mean) @ text_map)))
+    share = shares(samples)
+    wanted = np.stack([_shown(sample, mapped, text_map.shape[1]) for sample in samples])
+    wanted -= np.average(wanted, axis=0, weights=share)
+    centre, scale = standard(seen[0], share)
+    wanted = _less_source(wanted, samples, share)
+    inner = np.zeros((seen.shape[2], seen.shape[2]), np.float64)
+    outer = np.zeros((seen.shape[2], wanted.shape[1]), np.float64)
+    for view, weight in zip(seen, _view_weights(len(seen))):
+        rows = _less_source((view - centre) * scale, samples, share)
+        weighted = (weight * share[:, None] * rows).T
+        inner += weighted @ rows
+        outer += weighted @ wanted
+    inner[np.diag_indices_from(inner)] += ridge * np.trace(inner) / len(samples)
+    head = np.linalg.solve(inner, outer).astype(np.float32)
+    return complete(centre, scale, head, mean, text_map, seen[0], share)
+
+
+def _view_weights(views: int) -> list[float]:
+    return [PLAIN] + [(1 - PLAIN) / (views - 1)] * (views - 1) if views > 1 else [1.0]
+
+
+def _less_source(rows: Floats, samples: Sequence[Sample], share: Floats) -> Floats:
+    """Rows without `CENTRING` of the mean of their source."""
+    made = rows.copy()
+    names = np.array([sample.source for sample in samples])
+    for name in set(names.tolist()):
+        inside = names == name
+        if share[inside].sum() > 0:
+            made[inside] -= CENTRING * np.average(rows[inside], axis=0, weights=share[inside]).astype(np.float32)
+    return made
+
+
+def shares(samples: Sequence[Sample]) -> Floats:
+    """How much an image counts: each source by the square root of its size; 0 where nothing is said of it."""
+    counts = Counter(sample.source for sample in samples if sample.texts)
+    weight = {source: SOURCES.get(source, 1.0) * count**-0.5 for source, count in counts.items()}
+    made = np.array([weight[s.source] if s.texts else 0.0 for s in samples], np.float32)
+    return np.asarray(made / made.sum(), np.float32)
+
+
+def text_space(samples: Sequence[Sample], vectors: Mapping[str, Floats]) -> tuple[Floats, Floats]:
+    """Mean of the texts learnt from, and the map of a text vector to the shared space, whitened a little."""
     texts = sorted({text for sample in samples for _, text in sample.texts})
     stacked = np.stack([vectors[text] for text in texts])
     mean = stacked.mean(0)
     _, values, axes = np.linalg.svd(stacked - mean, full_matrices=False)
     variance = values**2 / len(texts)
-    text_map = (axes.T / (variance + FLOOR * variance.mean()) ** WHITENING)[:, :SIZE].astype(np.float32)
-    mapped = dict(zip(texts, unit_rows((stacked - mean) @ text_map)))
-    share = np.array([SHARES[s.source] if s.texts else 0.0 for s in samples], np.float32)
-    wanted = np.stack([_shown(sample, mapped, text_map.shape[1]) for sample in samples])
-    wanted -= np.average(wanted, axis=0, weights=share)
-    centre = np.average(seen[0], axis=0, weights=share)
-    scale = 1 / (np.sqrt(np.average((seen[0] - centre) ** 2, axis=0, weights=share)) + 1e-3)
-    inner = np.zeros((seen.shape[2], seen.shape[2]), np.float64)
-    outer = np.zeros((seen.shape[2], wanted.shape[1]), np.float64)
-    for view in seen:
-        rows = (view - centre) * scale
-        inner += (rows * share[:, None]).T @ rows
-        outer += (rows * share[:, None]).T @ wanted
-    inner[np.diag_indices_from(inner)] += ridge * np.trace(inner) / len(samples)
-    head = np.linalg.solve(inner, outer).astype(np.float32)
-    found = unit_rows((seen[0] - centre) * scale @ head)
+    return mean, (axes.T / (variance + FLOOR * variance.mean()) ** WHITENING)[:, :SIZE].astype(np.float32)
+
+
+def standard(features: Floats, share: Floats) -> tuple[Floats, Floats]:
+    """Centre of the features, and what brings each to unit deviation."""
+    centre = np.average(features, axis=0, weights=share)
+    spread = np.sqrt(np.average((features - centre) ** 2, axis=0, weights=share))
+    return np.asarray(centre, np.float32), np.asarray(1 / (spread + 1e-3), np.float32)
+
+
+def complete(
+    centre: Floats, scale: Floats, head: Floats, text_mean: Floats, text_map: Floats, features: Floats, share: Floats
+) -> Maps:
+    """Maps with the bank: how images at large stand to texts."""
+    found = unit_rows((features - centre) * scale @ head)
     bank_mean = np.average(found, axis=0, weights=share)
     spread = ((found - bank_mean) * share[:, None]).T @ (found - bank_mean) / share.sum()
     values, axes = np.linalg.eigh(spread)
     root = axes * np.sqrt(np.maximum(values, 0))
-    numbers = (centre, scale, head, mean, text_map, bank_mean, root)
+    numbers = (centre, scale, head, text_mean, text_map, bank_mean, root)
     return Maps(*(np.asarray(one, np.float32) for one in numbers))
 
 
@@ -157,16 +197,17 @@ def _shown(sample: Sample, mapped: Mapping[str, Floats], size: int) -> Floats:
     """The weighted mean of a sample's texts; zeros where nothing is said."""
     if not sample.texts:
         return np.zeros(size, np.float32)
-    weights = np.array([WEIGHTS[kind] for kind, _ in sample.texts], np.float32)
+    kinds = [kind for kind, _ in sample.texts]
+    weights = np.array([WEIGHTS[kind] / kinds.count(kind) for kind in kinds], np.float32)
     rows = np.stack([mapped[text] for _, text in sample.texts])
     made: Floats = weights @ rows / weights.sum()
     return made
 
 
 class ImageGraph(nn.Module):
-    """pixels (bytes) → vector, and the part of the log odds against H&E that the features speak for (0 without)."""
+    """pixels (bytes) → vector, the features' part of the log odds against H&E (0 without), distance from the known."""
 
-    def __init__(self, tower: Tower, maps: Maps, refusal: Refusal | None = None) -> None:
+    def __init__(self, tower: Tower, maps: Maps, known: Familiarity, refusal: Refusal | None = None) -> None:
         super().__init__()
         features = len(maps.centre)
         self.deep = nn.Parameter(_tensor(refusal.deep if refusal else np.zeros(features))[:, None])
@@ -174,10 +215,19 @@ class ImageGraph(nn.Module):
         self.pooled = Pooled(tower)
         self.centre, self.scale = nn.Parameter(_tensor(maps.centre)), nn.Parameter(_tensor(maps.scale))
         self.head = nn.Parameter(_tensor(maps.head))
+        # Distances in units of the known: coordinates and centres are scaled alike.
+        self.parts, self.shift = (
+            nn.Parameter(_tensor(known.parts / known.unit)),
+            nn.Parameter(_tensor(known.shift / known.unit)),
+        )
+        self.sources = nn.Parameter(_tensor(known.centres / known.unit))
 
-    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         pooled = self.pooled(pixels)
-        return _normal(((pooled - self.centre) * self.scale) @ self.head), (pooled @ self.deep)[:, 0] + self.bias
+        vectors = _normal(((pooled - self.centre) * self.scale) @ self.head)
+        place = pooled @ self.parts - self.shift
+        distance = (place[:, None] - self.sources[None]).pow(2).sum(2).min(1).values.sqrt()
+        return vectors, (pooled @ self.deep)[:, 0] + self.bias, distance
 
 
 class TextGraph(nn.Module):
@@ -206,11 +256,15 @@ def _normal(rows: Tensor) -> Tensor:
     return rows / rows.norm(dim=-1, keepdim=True).clamp(min=1e-12)
 
 
-def vocabulary_of(samples: Sequence[Sample]) -> list[tuple[str, str, int]]:
-    """(phrase, kind, images) of every tagged phrase, organ and process, the most frequent first."""
+def vocabulary_of(samples: Sequence[Sample], least: int = 1) -> list[tuple[str, str, int]]:
+    """(phrase, kind, images) of every organ and process, and of tagged phrases that `least` images show.
+
+    The most frequent come first.
+    """
     counts: dict[str, tuple[str, int]] = {}
     for sample in samples:
         for kind, text in sample.texts:
             if kind in ("phrase", "organ", "process") and sample.process != "G":
                 counts[text] = (counts.get(text, (kind, 0))[0], counts.get(text, (kind, 0))[1] + 1)
-    return sorted(((text, kind, n) for text, (kind, n) in counts.items()), key=lambda row: (-row[2], row[0]))
+    known = ((text, kind, n) for text, (kind, n) in counts.items() if kind != "phrase" or n >= least)
+    return sorted(known, key=lambda row: (-row[2], row[0]))

@@ -12,8 +12,10 @@ from medassay.models.graphs import HOME, ModelSet, write_manifest, write_record
 from medassay.models.image import encoder_mark
 from medassay.models.roles import EmbeddedEncoder
 from medassay.training.export import export_image, export_image_text
-from medassay.training.histology import Sample, read_samples, words
+from medassay.training.familiarity import Familiarity, fit_familiarity
+from medassay.training.histology import Sample, read_many, read_samples, words
 from medassay.training.image import (
+    LEAST_IMAGES,
     SIDE,
     Floats,
     ImageGraph,
@@ -23,8 +25,9 @@ from medassay.training.image import (
     fit,
     vocabulary_of,
 )
-from medassay.training.image_figures import across_sources, cross_validate
+from medassay.training.image_figures import cross_validate
 from medassay.training.image_refusal import train_refusal
+from medassay.training.image_sources import asked_texts, learn_confidence, leave_sources_out
 from medassay.training.refusal import Refusal, refusal_settings
 from medassay.training.tower import Tower, load_tower
 
@@ -33,36 +36,54 @@ LEAST_COVERAGE = 0.7
 
 
 def train_image(data: Path, base: Path, out: Path, seed: int = 0) -> dict[str, float]:
-    """Fit the image role on the sets in `data` with the tower of `base` (.pth); five-fold figures come back.
+    """Fit the image role on the sets in `data` with the tower of `base` (.pth or .npz); held-out figures come back.
 
     Texts go through the embedded encoder; the folder names it, and only with that encoder can it be used.
     """
-    samples = read_samples(data)
+    every = one_tile_each([sample for sample in (*read_samples(data), *read_many(data)) if sample.process != "G"])
     tower = load_tower(base)
     models = ModelSet(HOME)
-    vectors = text_vectors(samples, EmbeddedEncoder(models, "encoder"))
-    seen = features(samples, tower, seed=seed)
+    vectors = text_vectors(every, EmbeddedEncoder(models, "encoder"))
+    seen = features(every, tower, seed=seed)
+    # Sources whose licence keeps them out of weights that are passed on are tested, never learnt from.
+    learnt = [i for i, sample in enumerate(every) if not sample.test_only]
+    samples = [every[i] for i in learnt]
     figures = {
         f"{name}_by_{by}": value
         for by in ("image", "caption")
-        for name, value in cross_validate(seen, samples, vectors, by, seed).items()
+        for name, value in cross_validate(seen[:, learnt], samples, vectors, by, seed).items()
     }
-    figures |= across_sources(seen, samples, vectors)
-    refusal, refused = train_refusal(data, tower, samples, seed)
+    for source, found in leave_sources_out(seen, every, vectors, fit).items():
+        figures |= {f"{name}_{source}_unseen": value for name, value in found.items()}
+    refusal, refused = train_refusal(data, tower, samples, seen[0, learnt], seed)
     figures |= refused
     out.mkdir(parents=True, exist_ok=True)
-    settings = write_graphs(tower, fit(seen, samples, vectors), samples, vectors, out, refusal)
+    maps = fit(seen[:, learnt], samples, vectors)
+    known = fit_familiarity(seen[0, learnt], [sample.source for sample in samples])
+    settings = write_graphs(tower, maps, known, samples, vectors, out, refusal)
+    settings["confidence"] = learn_confidence(seen, every, vectors, fit, seed)
     settings["encoder"] = encoder_mark(models)
-    origin = {"licence": "Apache-2.0", "source": f"EfficientNet-Lite0 ({base.name}) and the images in {data.name}"}
+    origin = {"licence": "Apache-2.0", "source": f"EfficientNet-Lite ({base.name}) and the images in {data.name}"}
     write_manifest(out, "trained-image", {"image": settings}, origin)
     write_record(out, "image", figures)
     return figures
 
 
+def one_tile_each(samples: Sequence[Sample]) -> list[Sample]:
+    """Samples with one tile of each source group of LC25000, whose others are the same tile turned and sheared."""
+    groups: set[str] = set()
+    kept = []
+    for sample in samples:
+        if sample.source != "lc25000" or sample.group not in groups:
+            kept.append(sample)
+        groups.add(sample.group)
+    return kept
+
+
 def text_vectors(samples: Sequence[Sample], encoder: EmbeddedEncoder) -> dict[str, Floats]:
     """The encoder's vector of every text of the samples, and of the phrasings that test them."""
     texts = {text for sample in samples for _, text in sample.texts} | {s.caption for s in samples if s.caption}
-    texts |= {text for asked in words("asked").values() for text in asked}
+    texts |= {text for asked in words("asked").values() for text in asked} | {*asked_texts()}
     ordered = sorted(texts)
     return dict(zip(ordered, encoder.embed(ordered)))
 
@@ -70,18 +91,19 @@ def text_vectors(samples: Sequence[Sample], encoder: EmbeddedEncoder) -> dict[st
 def write_graphs(
     tower: Tower,
     maps: Maps,
+    known: Familiarity,
     samples: Sequence[Sample],
     vectors: Mapping[str, Floats],
     out: Path,
     refusal: Refusal | None = None,
 ) -> dict[str, Any]:
     """image.onnx, image_text.onnx and image_vocabulary.tsv; the role's settings for a manifest."""
-    known = vocabulary_of(samples)
+    phrases = vocabulary_of(samples, LEAST_IMAGES)
     lines = ["# Phrases that the image model learnt from, the kind of phrase, and how many images show it."]
-    lines += [f"{text}\t{kind}\t{count}" for text, kind, count in known]
+    lines += [f"{text}\t{kind}\t{count}" for text, kind, count in phrases]
     (out / "image_vocabulary.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    vocabulary = np.stack([vectors[text] for text, _, _ in known])
-    export_image(ImageGraph(tower, maps, refusal), SIDE, out)
+    vocabulary = np.stack([vectors[text] for text, _, _ in phrases])
+    export_image(ImageGraph(tower, maps, known, refusal), SIDE, out)
     export_image_text(TextGraph(maps, vocabulary), vocabulary.shape[1], out)
     stated = {"refusal": refusal_settings(refusal)} if refusal else {}
     return {

@@ -11,7 +11,7 @@ import torch
 from medassay.models.image import coarse
 from medassay.models.stains import stain_colours
 from medassay.slides.image import Pixels
-from medassay.training.histology import Sample, read_many, read_others
+from medassay.training.histology import Sample, read_others
 from medassay.training.image import Floats, Pooled, read_pixels
 from medassay.training.refusal import LEAST, Refusal, fit_refusal, held_out
 from medassay.training.strangers import KINDS, make_stranger
@@ -22,37 +22,40 @@ PAINTED_EACH = 50
 
 
 def train_refusal(
-    data: Path, tower: Tower, samples: Sequence[Sample], seed: int = 0
+    data: Path, tower: Tower, samples: Sequence[Sample], seen: Floats, seed: int = 0
 ) -> tuple[Refusal | None, dict[str, float]]:
     """The refusal and its held-out figures; None where the folder has no images that are not H&E.
 
-    samples: of the sets that the maps learn from; those tagged as gross photographs count on neither side.
+    samples: H&E of all sources; those tagged as gross photographs count on neither side. seen: their features.
     """
     others = read_others(data)
     if not others:
         return None, {}
-    sections = [s for s in (*samples, *read_many(data)) if s.process != "G" and not s.test_only]
-    images = [(s.source, read_pixels(s.file)) for s in sections]
+    chosen = [i for i, s in enumerate(samples) if s.process != "G" and not s.test_only]
+    images = [samples[i] for i in chosen]
+    colours = [stain_colours(coarse(read_pixels(sample.file))) for sample in images]
     random = np.random.default_rng(seed)
-    drawn = [images[i][1] for i in random.integers(0, len(images), PAINTED_EACH)]
+    drawn = [read_pixels(images[i].file) for i in random.integers(0, len(images), PAINTED_EACH)]
     strangers = [(f"!{source}", read_pixels(file)) for file, source in others]
     strangers += [(f"~{kind}", make_stranger(kind, section, random)) for kind in KINDS for section in drawn]
-    deep, colours = _features([pixels for _, pixels in (*images, *strangers)], tower)
-    sources = [source for source, _ in (*images, *strangers)]
+    deep = np.concatenate([seen[chosen], _features([pixels for _, pixels in strangers], tower)])
+    known = np.stack([*colours, *(stain_colours(coarse(pixels)) for _, pixels in strangers)])
+    sources = [sample.source for sample in images] + [source for source, _ in strangers]
     foreign = [False] * len(images) + [True] * len(strangers)
-    odds = held_out(deep, colours, sources, foreign, seed=seed)
+    odds = held_out(deep, known, sources, foreign, seed=seed)
     figures = {
         "sections_refused": float((odds[: len(images)] >= LEAST).mean()),
         "others_refused": float((odds[len(images) :] >= LEAST).mean()),
+        "real_others_refused": float((odds[len(images) : len(images) + len(others)] >= LEAST).mean()),
     }
-    return fit_refusal(deep, colours, sources, foreign), figures
+    return fit_refusal(deep, known, sources, foreign), figures
 
 
-def _features(images: Sequence[Pixels], tower: Tower, batch: int = 32) -> tuple[Floats, Floats]:
-    """Features of the tower and colours of stains of each image."""
+def _features(images: Sequence[Pixels], tower: Tower, batch: int = 32) -> Floats:
+    """Features of the tower."""
     pooled = Pooled(tower).eval().to(memory_format=torch.channels_last)
     deep = []
     for start in range(0, len(images), batch):
         with torch.inference_mode():
             deep.append(pooled(torch.from_numpy(np.stack(images[start : start + batch]))).numpy())
-    return np.concatenate(deep), np.stack([stain_colours(coarse(one)) for one in images])
+    return np.concatenate(deep)

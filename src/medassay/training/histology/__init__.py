@@ -1,9 +1,9 @@
 """Histology images with what they show: tags and words as data files, and the reader that joins them with images.
 
 Read are PathVQA (`pathvqa/captions.jsonl` and images), LC25000 (`lc25000/<class>/g<source group>_….jpeg`) and the
-oral set (`oral/<class>/….jpg`), as far as a folder has them. The refusal of what is not H&E also learns from a set of
-many sources (`many/labels.csv`: image, source, organ, label, group; `many/sources.csv`: source and licence) and from
-images that are not H&E (`other/labels.csv`: image, source).
+oral set (`oral/<class>/….jpg`), as far as a folder has them, and a set of many sources (`many/labels.csv`: image,
+source, organ, label, group; `many/sources.csv`: source and licence). The refusal of what is not H&E also learns
+from images that are not (`other/labels.csv`: image, source).
 """
 
 from __future__ import annotations
@@ -11,16 +11,26 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 from medassay.errors import InputError
 from medassay.language.lexicon import read_table
 
-WEIGHTS = {"caption": 2.0, "statement": 0.5, "present": 0.3, "phrase": 1.0, "organ": 0.5, "both": 0.7, "process": 0.3}
-"""How much a text of each kind counts in what an image shows."""
+WEIGHTS = {
+    "caption": 2.0,
+    "statement": 0.5,
+    "present": 0.3,
+    "phrase": 1.0,
+    "organ": 0.7,
+    "both": 0.7,
+    "process": 0.5,
+    "pattern": 1.0,
+}
+"""How much the texts of each kind count together in what an image shows."""
 
 _ANSWER = re.compile(
     r"(?P<answer>.*?)\s*\b(?P<next>(?:what|where|does|do|is|are|how|why|who|when|which|did|was|were|can|has|have)\b.*)?$"
@@ -65,7 +75,8 @@ def read_samples(folder: Path) -> list[Sample]:
     return samples
 
 
-def words(kind: str) -> dict[str, tuple[str, ...]]:
+@cache
+def words(kind: str) -> Mapping[str, tuple[str, ...]]:
     """The phrases of words.tsv of one kind, by key."""
     return {row["key"]: _split(row["phrases"]) for row in _table("words.tsv") if row["kind"] == kind}
 
@@ -93,7 +104,6 @@ def _pathvqa(folder: Path) -> Iterator[Sample]:
     if not path.is_file():
         return
     tags = {image: row for row in _table("tags.tsv") for image in row["images"].split(" ")}
-    organs, processes = words("organ"), words("process")
     with path.open(encoding="utf-8") as lines:
         records = sorted((json.loads(line) for line in lines), key=lambda record: str(record["image"]))
     for record in records:
@@ -103,7 +113,7 @@ def _pathvqa(folder: Path) -> Iterator[Sample]:
         caption = ", ".join(part for part in (*titles, present) if part) or "; ".join(said[:2])
         phrases = _split(row["phrases"])
         texts = [("caption", caption), *(("statement", one) for one in (*titles, *said[:8])), ("present", present)]
-        texts += _tagged(phrases, organs.get(row["organ"], ()), processes.get(row["process"], ()))
+        texts += _tagged(phrases, row["organ"], row["process"])
         known = tuple(dict.fromkeys((kind, text) for kind, text in texts if text))
         style = "library" if record["shows"] or record["present"] else "book"
         place = (folder / record["image"], "pathvqa", style, f"caption {caption}")
@@ -120,12 +130,11 @@ def _statements(text: str) -> tuple[list[str], list[str]]:
 
 
 def _classes(folder: Path, source: str) -> Iterator[Sample]:
-    organs, processes = words("organ"), words("process")
     for row in _table("words.tsv"):
         if row["kind"] != "class":
             continue
         phrases = _split(row["phrases"])
-        texts = tuple(_tagged(phrases, organs[row["organ"]], processes[row["process"]]))
+        texts = tuple(_tagged(phrases, row["organ"], row["process"]))
         for file in sorted(folder.glob(f"{row['key']}/*.jp*g")):
             group = f"{row['key']} {file.name.partition('_')[0] if source == 'lc25000' else file.stem}"
             yield Sample(file, source, row["key"], group, row["organ"], row["process"], "", phrases, texts)
@@ -137,7 +146,6 @@ def read_many(folder: Path) -> Iterator[Sample]:
     path = folder / "labels.csv"
     if not path.is_file():
         return
-    organs, processes = words("organ"), words("process")
     keys = {name: key for kind in ("organ", "name") for key, names in words(kind).items() for name in names}
     closed = {row["source"] for row in _rows(folder / "sources.csv", ("source",)) if "NC" in str(row)}
     for row in _rows(path, ("image", "source", "organ", "label", "group")):
@@ -147,8 +155,10 @@ def read_many(folder: Path) -> Iterator[Sample]:
             continue
         label = _american(re.sub(r",? mouse |, mouse$|^mouse ", " ", row["label"].replace("(mouse)", "")).strip())
         phrases = tuple(part.strip() for part in label.split("/") if part.strip())
-        place = (folder / row["image"], row["source"], row["label"], f"{row['source']} {row['group'] or row['image']}")
-        texts = tuple(_tagged(phrases, organs[organ], processes[process]))
+        # Letters behind a case number name parts of one case, which no fold may part.
+        group = re.sub(r"(\d-\d+)[A-Z]+$", r"\1", row["group"]) or row["image"]
+        place = (folder / row["image"], row["source"], row["label"], f"{row['source']} {group}")
+        texts = tuple(_tagged(phrases, organ, process))
         yield Sample(*place, organ, process, "", phrases, texts, row["source"] in closed)
 
 
@@ -187,13 +197,16 @@ def _american(text: str) -> str:
     return text.replace("oesoph", "esoph").replace("naevus", "nevus").replace("coeliac", "celiac")
 
 
-def _tagged(phrases: tuple[str, ...], organs: tuple[str, ...], processes: tuple[str, ...]) -> list[tuple[str, str]]:
+def _tagged(phrases: tuple[str, ...], organ: str, process: str) -> list[tuple[str, str]]:
+    organs = words("organ").get(organ, ())
     both = [f"{organs[0]}, {phrase}" for phrase in phrases[:2]] if organs else []
+    patterns = words("pattern").get(process, ()) if organs else ()
     return [
         *(("phrase", text) for text in phrases),
         *(("organ", text) for text in organs),
         *(("both", text) for text in both),
-        *(("process", text) for text in processes),
+        *(("process", text) for text in words("process").get(process, ())),
+        *(("pattern", pattern.format(organ=organs[0])) for pattern in patterns),
     ]
 
 
