@@ -65,7 +65,7 @@ def learn_confidence(
     rounds += [(np.array(learnt), np.array(held)) for _, learnt, held in parted(samples)]
     distances, right = [], []
     for learnt, held in rounds:
-        inside, outside = [samples[i] for i in learnt], [samples[i] for i in held]
+        inside, outside = [samples[int(i)] for i in learnt], [samples[int(i)] for i in held]
         maps = fit(seen[:, learnt], inside, vectors)
         known = fit_familiarity(seen[0, learnt], [sample.source for sample in inside])
         answers = right_answers(maps.images(seen[0, held]), maps, outside, vectors)
