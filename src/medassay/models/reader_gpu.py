@@ -1,7 +1,7 @@
 """The reader on a graphics card: the weights of the embedded graphs, unfolded, in a torch network.
 
-Pairs are read in batches and in bfloat16, so that an answer can differ from the one on the CPU, and with what else is
-asked, in the third decimal; the model's name in signatures ends in `-gpu`.
+Pairs are read in batches and in bfloat16, so that an answer can differ a little from the one on the CPU, and with what
+else is asked; the model's name in signatures ends in `-gpu`.
 """
 
 from __future__ import annotations
