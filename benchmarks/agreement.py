@@ -13,19 +13,18 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.papers_page import seen_of
 from medassay import read_cases, score
 from medassay.engine.score_table import make_table
 from medassay.metrics.registry import load_metrics
 from medassay.study import Estimate, Validation, validate
 
-METRICS = "reg2025,hare,hare(mode=paper),expert,rouge1,rougeL,bleu,chrf,meteor,bertscore,synoptic(against=reference)"
+METRICS = (
+    "reg2025,hare,hare(mode=paper),expert,facts,fidelity,risk,omission,hallucination,"
+    "rouge1,rougeL,bleu,chrf,meteor,bertscore,synoptic(against=reference)"
+)
 PARTS = ("reg2025.rouge", "reg2025.bleu", "reg2025.key", "reg2025.emb")
 HUMAN = "expert_score"
-REMARKS = {
-    "expert": "trained on these pairs among others",
-    "hare": "seven numbers chosen on these pairs",
-}
-"""Metrics whose figures here are a fit, wholly or in part, and no forecast."""
 START, END = "<!-- agreement: begin -->", "<!-- agreement: end -->"
 
 
@@ -71,7 +70,7 @@ def _table(study: Validation) -> list[str]:
             continue
         cells = " | ".join(_cell(agreement.item[name]) for name in ("pearson", "spearman", "kendall"))
         beaten = ", ".join(str(i) for i in sorted(rank[name] for name in study.beaten(agreement.metric, HUMAN)))
-        remark = REMARKS.get(agreement.metric, "")
+        _, remark = seen_of(study.signatures.get(agreement.metric, agreement.metric), "hare", "")
         name = f"{rank[agreement.metric]} | `{agreement.metric}`"
         lines.append(f"| {name} | {cells} | {agreement.n} | {beaten or '–'} | {remark} |")
     return lines

@@ -118,7 +118,7 @@ def _embedded(role: str, models: ModelSet, variant: str = "embedded") -> Any:
         "align": lambda: EmbeddedEncoder(models, "align"),
         "ner": lambda: EmbeddedNer(models),
         "re": lambda: EmbeddedRelations(models),
-        "expert": lambda: open_expert(models),
+        "expert": lambda: open_expert(models, variant),
         "image": lambda: EmbeddedImage(models),
         "likelihood": lambda: EmbeddedLikelihood(models),
         "nli": lambda: EmbeddedNli(models, variant),

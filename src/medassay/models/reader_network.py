@@ -163,9 +163,9 @@ def _mean(x: Tensor, weight: Tensor) -> Tensor:
 
 def from_mpnet(state: dict[str, Any], shape: Shape | None = None, dropout: float = 0.1) -> Reader:
     """A reader on the weights of an MPNet of transformers (all-mpnet-base-v2); heads start at small random values."""
-    reader = Reader(shape, dropout)
-    encoder = reader.encoder
     state = {name.removeprefix("mpnet."): value.float() for name, value in state.items()}
+    reader = Reader(shape or _shape_of(state), dropout)
+    encoder = reader.encoder
     take = {
         "words.weight": "embeddings.word_embeddings.weight",
         "positions.weight": "embeddings.position_embeddings.weight",
@@ -186,3 +186,13 @@ def from_mpnet(state: dict[str, Any], shape: Shape | None = None, dropout: float
             own[f"{ours}norm.{kind}"] = state[f"{theirs}output.LayerNorm.{kind}"]
     encoder.load_state_dict(own)
     return reader
+
+
+def _shape_of(state: dict[str, Any]) -> Shape:
+    """The sizes of an MPNet, read off its weights."""
+    vocabulary, hidden = state["embeddings.word_embeddings.weight"].shape
+    buckets, heads = state["encoder.relative_attention_bias.weight"].shape
+    layers = len({name.split(".")[2] for name in state if name.startswith("encoder.layer.")})
+    inner = len(state["encoder.layer.0.intermediate.dense.bias"])
+    positions = len(state["embeddings.position_embeddings.weight"])
+    return Shape(vocabulary, hidden, layers, heads, inner, positions, buckets, min(Shape.early, layers - 1))

@@ -18,7 +18,7 @@ from medassay.models import load  # noqa: E402
 from medassay.models.graphs import HOME, ModelSet, write_manifest  # noqa: E402
 from medassay.models.reader import SHIFT, Reader  # noqa: E402
 from medassay.models.reader_network import Reader as Network  # noqa: E402
-from medassay.models.reader_network import Shape, from_mpnet  # noqa: E402
+from medassay.models.reader_network import Shape  # noqa: E402
 from medassay.training.reader import recipe  # noqa: E402
 from medassay.training.reader.export import export_graphs, largest_inputs, scale_layers, tables  # noqa: E402
 from medassay.training.reader.figures import area, figures  # noqa: E402
@@ -156,11 +156,9 @@ def test_weights_come_back_as_they_were_trained(packed: Packed, tmp_path: Path) 
     base = as_mpnet(start)
     save_file(base, str(tmp_path / "model.safetensors"))
     np.savez(tmp_path / "pairs.npz", **packed.columns)
-    recipe.write_base(tmp_path, tmp_path, levels=32.0)
-    reader = from_mpnet(
-        {name: torch.from_numpy(value) for name, value in read_shards(tmp_path, "base").items()}, TINY, 0.0
-    )
-    before = {name: value.clone() for name, value in reader.state_dict().items() if name.startswith("encoder.")}
+    recipe.write_start(tmp_path, tmp_path, levels=32.0)
+    reader = recipe.untrained(tmp_path)
+    before = {name: value.clone() for name, value in reader.state_dict().items()}
     train(reader, packed, Recipe(passes=0.2, tokens=1500))
     recipe.write_trained(reader, before, tmp_path)
     again = recipe.trained(tmp_path, tmp_path)

@@ -47,23 +47,24 @@ def fit(folder: Path, data: Path, corpus: Path, models: Path) -> dict[str, float
     from medassay.models import unload
 
     manifest = _manifest(models)
-    packed = np.load(folder / "pairs.npz", allow_pickle=False)
-    columns = {name: packed[name] for name in ("label", "source", "sources", "expert")}
+    with np.load(folder / "pairs.npz", allow_pickle=False) as packed:
+        columns = {name: packed[name] for name in ("label", "source", "sources", "expert")}
     figures: dict[str, float] = {}
-    for heads, setting in (("early", "early_temperature"), ("last", "temperature")):
+    lines = {}
+    for heads, prefix in (("early", "early_"), ("last", "")):
         with np.load(folder / f"answers_{heads}.npz") as answers:
             rows, verdict, expert = answers["rows"], answers["verdict"].astype(np.float64), answers["expert"]
         labels = columns["label"][rows]
         names = columns["sources"][columns["source"][rows]]
         claims = np.array([str(each).startswith(("claims", "verdicts")) for each in names])
         some = claims & (labels >= 0) & (labels < NOT_SUPPORTED)
-        manifest["roles"]["reader"][setting] = temperature(verdict[some], labels[some])
+        manifest["roles"]["reader"][f"{prefix}temperature"] = temperature(verdict[some], labels[some])
         figures[f"{heads} claims accuracy"] = float((verdict[some].argmax(1) == labels[some]).mean())
-    scores = columns["expert"][rows]
-    rated = ~np.isnan(scores)
-    line, of_expert = expert_line(expert[rated, 0].astype(float), scores[rated])
-    manifest["roles"]["expert"] = {"reader": manifest["roles"]["reader"]["early"], "line": line}
-    figures |= of_expert
+        scores = columns["expert"][rows]
+        rated = ~np.isnan(scores)
+        lines[f"{prefix}line"], of_expert = expert_line(expert[rated, 0].astype(float), scores[rated])
+        figures |= {f"{heads} {name}": value for name, value in of_expert.items()}
+    manifest["roles"]["expert"] = {"reader": manifest["roles"]["reader"]["early"], **lines}
     _write(models, manifest)
     unload()
     manifest["roles"]["nli"]["combination"]["weights"], of_pairs = combination(inference_pairs(data, corpus))

@@ -17,57 +17,88 @@ import numpy as np
 from medassay.training.reader.shards import read_shards, write_shards
 
 if TYPE_CHECKING:
-    from medassay.models.reader_network import Reader, Shape
+    from medassay.models.reader_network import Reader
+    from medassay.training.reader.pack import Encode
 
-WORDS = "embeddings.word_embeddings.weight"
-"""The base's word vectors. They are not trained: words that the material lacks keep their meaning."""
+WORDS = "encoder.words.weight"
+"""The word vectors. They are not trained: words that the material lacks keep their meaning."""
 
 
 def prepare(data: Path, corpus: Path, base: Path, folder: Path, levels: float = 32.0, seed: int = 1) -> None:
-    """Write what `train` needs: packed pairs and the base's weights.
+    """Write what `train` needs: packed pairs and the weights that training starts from.
 
     Args:
         data: the data folder. corpus: the corpus of this repository.
-        base: folder of an MPNet (model.safetensors, tokenizer.json), as all-mpnet-base-v2.
+        base: folder of an MPNet (model.safetensors, tokenizer.json), as all-mpnet-base-v2, or a model set, whose reader
+            is then trained further.
         folder: where to write.
-        levels: steps to a standard deviation at which the base's weights are stored (shards.py).
+        levels: steps to a standard deviation at which the weights are stored (shards.py).
     """
-    from tokenizers import Tokenizer
-
     from medassay.models import load
     from medassay.training.reader.consistency import consistency_pairs
     from medassay.training.reader.derived import derived_pairs
     from medassay.training.reader.material import Texts, read_pairs
-    from medassay.training.reader.pack import Encoded, Excerpts, expanded, pack
+    from medassay.training.reader.pack import Excerpts, expanded, pack
     from medassay.training.reader.quality import quality_pairs
 
     folder.mkdir(parents=True, exist_ok=True)
-    tokenizer: Any = Tokenizer.from_file(str(base / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-
-    def encode(texts: Sequence[str]) -> list[Encoded]:
-        encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        return [Encoded(each.ids, each.offsets) for each in encoded]
-
     pairs = [*read_pairs(data, corpus), *derived_pairs(data, corpus, Texts(data), seed)]
     pairs += consistency_pairs(data, corpus, seed)
     pairs += quality_pairs(data, corpus, seed)
     rows = list(expanded(pairs, Excerpts(load("encoder").embed), seed))
-    pack(rows, encode, folder / "pairs.npz")
-    write_base(base, folder, levels)
+    pack(rows, encoder_of(base), folder / "pairs.npz")
+    write_start(base, folder, levels)
 
 
-def write_base(base: Path, folder: Path, levels: float) -> None:
-    """Write the base's weights, of the word vectors only those that the packed pairs use."""
-    from safetensors.numpy import load_file
+def _is_model_set(base: Path) -> bool:
+    return (base / "manifest.json").is_file()
 
-    weights = dict(load_file(str(base / "model.safetensors")))
+
+def encoder_of(base: Path) -> Encode:
+    """What turns texts into MPNet's token ids; a model set keeps BERT's, which are MPNet's moved by a few places."""
+    from tokenizers import Tokenizer
+
+    from medassay.models.reader import SHIFT
+    from medassay.training.reader.pack import Encoded
+
+    tokenizer: Any = Tokenizer.from_file(str(base / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    shift = SHIFT if _is_model_set(base) else 0
+
+    def encode(texts: Sequence[str]) -> list[Encoded]:
+        encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [Encoded([token + shift for token in each.ids], each.offsets) for each in encoded]
+
+    return encode
+
+
+def start_of(base: Path, seed: int = 1) -> Reader:
+    """The reader that training starts from: a set's reader, or an MPNet with heads of small random values."""
+    import torch
+    from safetensors.torch import load_file
+
+    from medassay.models.graphs import ModelSet
+    from medassay.models.reader_gpu import GpuReader
+    from medassay.models.reader_network import from_mpnet
+
+    if _is_model_set(base):
+        reader: Reader = GpuReader(ModelSet(base), device="cpu").network
+        return reader
+    torch.manual_seed(seed)
+    return from_mpnet(load_file(str(base / "model.safetensors")))
+
+
+def write_start(base: Path, folder: Path, levels: float) -> None:
+    """Write the weights that training starts from, of the word vectors only those that the packed pairs use."""
+    reader = start_of(base)
+    weights = {name: value.numpy() for name, value in reader.state_dict().items()}
     with np.load(folder / "pairs.npz", allow_pickle=False) as packed:
         used = np.unique(np.concatenate([packed["tokens"].astype(np.int64), np.arange(5)]))
     words = np.zeros_like(weights[WORDS])
     words[used] = weights[WORDS][used]
-    write_shards(weights | {WORDS: words}, folder, "base", levels)
+    write_shards(weights | {WORDS: words}, folder, "start", levels)
+    (folder / "shape.json").write_text(json.dumps(asdict(reader.shape)) + "\n", encoding="utf-8")
 
 
 CYCLES: tuple[dict[str, Any], ...] = (
@@ -94,9 +125,8 @@ def train(folder: Path, out: Path, *, passes: float = 1.0) -> None:
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.set_float32_matmul_precision("high")
-    torch.manual_seed(Recipe.seed)
     reader = untrained(folder)
-    start = {name: value.clone() for name, value in reader.state_dict().items() if name.startswith("encoder.")}
+    start = {name: value.clone() for name, value in reader.state_dict().items()}
     packed = Packed(folder / "pairs.npz", device)
     states = []
     for seed, cycle in enumerate(CYCLES, start=1):
@@ -108,27 +138,22 @@ def train(folder: Path, out: Path, *, passes: float = 1.0) -> None:
     write_answers(reader, packed, out)
 
 
-def untrained(folder: Path, shape: Shape | None = None) -> Reader:
+def untrained(folder: Path) -> Reader:
     """The reader that training starts from; its word vectors are not trained."""
     import torch
 
-    from medassay.models.reader_network import from_mpnet
+    from medassay.models.reader_network import Reader, Shape
 
-    base = {name: torch.from_numpy(value) for name, value in read_shards(folder, "base").items()}
-    reader = from_mpnet(base, shape)
+    reader = Reader(Shape(**json.loads((folder / "shape.json").read_text(encoding="utf-8"))))
+    reader.load_state_dict({name: torch.from_numpy(value) for name, value in read_shards(folder, "start").items()})
     reader.encoder.words.weight.requires_grad_(False)
     return reader
 
 
 def write_trained(reader: Reader, start: dict[str, Any], out: Path, levels: float = 8.0) -> None:
-    """Write the heads, and how the encoder's weights differ from those that training started from."""
-    weights = {name: value.detach().float().cpu() for name, value in reader.state_dict().items()}
-    del weights["encoder.words.weight"]
-    for name in weights:
-        if name.startswith("encoder."):
-            weights[name] = weights[name] - start[name]
-    write_shards({name: value.numpy() for name, value in weights.items()}, out, "reader", levels)
-    (out / "shape.json").write_text(json.dumps(asdict(reader.shape)) + "\n", encoding="utf-8")
+    """Write how the weights differ from those that training started from."""
+    weights = {name: value.detach().float().cpu() for name, value in reader.state_dict().items() if name != WORDS}
+    write_shards({name: (value - start[name].cpu()).numpy() for name, value in weights.items()}, out, "reader", levels)
 
 
 def write_answers(reader: Reader, packed: Any, out: Path) -> None:
@@ -148,29 +173,29 @@ def write_answers(reader: Reader, packed: Any, out: Path) -> None:
 def trained(folder: Path, base: Path) -> Reader:
     """The trained reader from what `prepare` and `train` wrote, with the word vectors of the base."""
     import torch
-    from safetensors.numpy import load_file
 
-    from medassay.models.reader_network import Shape
-
-    reader = untrained(folder, Shape(**json.loads((folder / "shape.json").read_text(encoding="utf-8"))))
+    reader = untrained(folder)
     state = reader.state_dict()
-    for name, value in read_shards(folder, "reader").items():
-        stored = torch.from_numpy(value)
-        state[name] = state[name] + stored if name.startswith("encoder.") else stored
-    state["encoder.words.weight"] = torch.from_numpy(load_file(str(base / "model.safetensors"))[WORDS])
+    for name, difference in read_shards(folder, "reader").items():
+        state[name] = state[name] + torch.from_numpy(difference)
+    state[WORDS] = start_of(base).state_dict()[WORDS]
     reader.load_state_dict(state)
     return reader.eval()
 
 
-def export(folder: Path, base: Path, out: Path, rows: int = 256) -> None:
+def export(folder: Path, base: Path, out: Path) -> None:
+    """Write the graphs and the tables of the trained reader."""
+    export_reader(trained(folder, base), folder / "pairs.npz", out)
+
+
+def export_reader(reader: Reader, pairs: Path, out: Path, rows: int = 256) -> None:
     """Write the graphs and the tables; `rows` of the training pairs show how large activations become."""
     import torch
 
     from medassay.training.reader.export import export_graphs, largest_inputs, scale_layers, tables
     from medassay.training.reader.train import Packed
 
-    reader = trained(folder, base)
-    packed = Packed(folder / "pairs.npz")
+    packed = Packed(pairs)
     known = np.flatnonzero(~packed.columns["held_out"])
     chosen = np.random.default_rng(0).choice(known, min(rows, len(known)), replace=False)
     batches = (packed.batch(np.array([row])) for row in chosen)

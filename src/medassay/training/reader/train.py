@@ -205,6 +205,9 @@ def train(reader: Reader, packed: Packed, recipe: Recipe) -> None:
     rng = np.random.default_rng(recipe.seed)
     device = packed.device
     reader.to(device).train()
+    if device == "cuda":
+        for layer in reader.encoder.layers:
+            layer.compile(dynamic=True)
     order = training_order(packed.columns, recipe.passes, rng)
     groups = list(batches(packed.lengths(), order, recipe.tokens, recipe.rows, rng))
     optimizer = optimizer_of(reader, recipe)
