@@ -7,7 +7,8 @@ import pytest
 
 from medassay.errors import ModelError
 from medassay.models import load, model_set
-from medassay.models.reader import IdPair, Reader
+from medassay.models.reader import IdPair, Reader, laid_out
+from medassay.models.reader_gpu import PAD, GpuReader, Rows
 
 pytestmark = pytest.mark.hf
 
@@ -24,13 +25,22 @@ def _ids() -> list[IdPair]:
 
 
 def test_answers_are_those_of_the_graphs_but_for_rounding() -> None:
-    from medassay.models.reader_gpu import GpuReader
-
     graphs, network = Reader(model_set()), GpuReader(model_set(), device="cpu")
     for one, other in zip(graphs.read(_ids()), network.read(_ids()), strict=True):
         assert np.abs(graphs.probabilities(one) - network.probabilities(other)).max() < 0.05
         assert one.place.shape == other.place.shape
         assert one.kind.shape == other.kind.shape
+
+
+def test_rows_are_laid_out_as_one_by_one() -> None:
+    long, middle = tuple(range(1000, 1600)), tuple(range(2000, 2300))
+    pairs: list[IdPair] = [(long, middle), ((), (7, 8)), ((5, 6, 9), ()), (middle, long), ((5,), long)]
+    rows = Rows(pairs)
+    ids, statements = rows.laid_out(np.array([3, 1, 2, 0, 4]))
+    for row, own, pair in zip(ids, statements, [pairs[i] for i in (3, 1, 2, 0, 4)], strict=True):
+        expected, read = laid_out(*pair)
+        assert row.tolist() == expected + [PAD] * (ids.shape[1] - len(expected))
+        assert np.flatnonzero(own).tolist() == list(range(read + 3, len(expected) - 1))
 
 
 def test_without_a_graphics_card_the_message_says_what_to_use() -> None:

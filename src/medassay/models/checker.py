@@ -8,7 +8,7 @@ contradiction counts only where nothing supports.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,23 +70,29 @@ class EmbeddedChecker:
         """The judgement of each statement, with the words of the text that decide."""
         pairs = [(text, as_sentence(statement)) for text, statement in pairs]
         distinct = list(dict.fromkeys(pairs))
-        first = [self._excerpt(*pair) for pair in distinct]
+        vectors = self._vectors(distinct)
+        first = [self._excerpt(*pair, vectors) for pair in distinct]
         checks = self._read([(part, statement) for part, (_, statement) in zip(first, distinct)])
         again = [i for i, check in enumerate(checks) if check.probabilities[0] < ENOUGH]
-        rest = {i: part for i in again if (part := self._rest(*distinct[i], first[i])) is not None}
+        rest = {i: part for i in again if (part := self._rest(*distinct[i], first[i], vectors)) is not None}
         second = self._read([(part, distinct[i][1]) for i, part in rest.items()])
         for i, check in zip(rest, second):
             checks[i] = joined_check(checks[i], check)
         known = dict(zip(distinct, checks))
         return [known[pair] for pair in pairs]
 
-    def _excerpt(self, text: str, statement: str) -> Excerpt:
+    def _vectors(self, pairs: Sequence[Pair]) -> Mapping[str, Matrix]:
+        """The encoder's vector of each statement on a long text."""
+        statements = list(dict.fromkeys(statement for text, statement in pairs if len(text) > BUDGET))
+        return dict(zip(statements, self.encoder.embed(statements))) if statements else {}
+
+    def _excerpt(self, text: str, statement: str, vectors: Mapping[str, Matrix]) -> Excerpt:
         if len(text) <= BUDGET:
             return Excerpt(text, ((0, 0, len(text)),))
         parts = self._segments(text)
-        return excerpt(text, parts.ranges, self._relevance(parts, statement), BUDGET)
+        return excerpt(text, parts.ranges, _relevance(parts, statement, vectors), BUDGET)
 
-    def _rest(self, text: str, statement: str, first: Excerpt) -> Excerpt | None:
+    def _rest(self, text: str, statement: str, first: Excerpt, vectors: Mapping[str, Matrix]) -> Excerpt | None:
         """A second excerpt from what the first one left out; None where it left nothing."""
         if len(text) <= BUDGET:
             return None
@@ -95,7 +101,7 @@ class EmbeddedChecker:
         left = [i for i, (start, _) in enumerate(parts.ranges) if start not in taken]
         if not left:
             return None
-        fit = self._relevance(parts, statement)
+        fit = _relevance(parts, statement, vectors)
         chosen: list[int] = []
         used = 0
         for k in np.argsort(-fit[left], kind="stable").tolist():
@@ -105,10 +111,6 @@ class EmbeddedChecker:
             chosen.append(left[k])
             used += length
         return joined(text, parts.ranges, sorted(chosen)) if chosen else None
-
-    def _relevance(self, parts: _Segmented, statement: str) -> Matrix:
-        vector = self.encoder.embed([statement])[0]
-        return relevance(parts.vectors, vector, lexical_relevance(statement, parts.stems))
 
     def _segments(self, text: str) -> _Segmented:
         if text not in self.segmented:
@@ -138,6 +140,10 @@ class EmbeddedChecker:
         found = (part.position(start), part.position(end - 1) + 1) if end > start else (0, 0)
         severity = float(sigmoid(np.array(answer.severity)))
         return Check((float(chances[0]), float(chances[1]), float(chances[2])), *found, kind, severity)
+
+
+def _relevance(parts: _Segmented, statement: str, vectors: Mapping[str, Matrix]) -> Matrix:
+    return relevance(parts.vectors, vectors[statement], lexical_relevance(statement, parts.stems))
 
 
 def deciding_words(tokens: Tokens, place: Matrix) -> tuple[int, int]:

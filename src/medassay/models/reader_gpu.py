@@ -7,6 +7,7 @@ else is asked; the model's name in signatures ends in `-gpu`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from medassay.errors import ModelError
 from medassay.models.graphs import ModelSet
-from medassay.models.reader import IdPair, PairAnswer, Reader, laid_out
+from medassay.models.reader import BEGIN, END, LONGEST, SHIFT, STATEMENT_TOKENS, IdPair, PairAnswer, Reader
 from medassay.models.tokens import batches
 
 TOKENS = 64_000
@@ -67,35 +68,65 @@ class GpuReader(Reader):
     def _read_all(self, pairs: Sequence[IdPair]) -> list[PairAnswer]:
         import torch
 
-        rows = [laid_out(*pair) for pair in pairs]
-        answers: dict[int, PairAnswer] = {}
-        running: list[tuple[list[int], dict[str, Any]]] = []
+        rows = Rows(pairs)
+        running: list[tuple[list[int], Any, Any]] = []
         with torch.inference_mode():
-            for batch in batches([len(row) for row, _ in rows], TOKENS):
-                running.append((batch, self._ask([rows[i] for i in batch])))
-        for batch, heads in running:
-            arrays = {name: value.float().cpu().numpy() for name, value in heads.items()}
-            for k, i in enumerate(batch):
-                place = arrays["place"][k, 1 : rows[i][1] + 1].copy()
-                severity, expert = float(arrays["severity"][k, 0]), float(arrays["expert"][k, 0])
-                verdict, kind = arrays["verdict"][k].copy(), arrays["kind"][k].copy()
-                answers[i] = PairAnswer(verdict, kind, severity, expert, place, early=False)
+            # The card works on a batch while the next one is laid out: nothing waits for it before the last.
+            for batch in batches((rows.text + rows.statement + 4).tolist(), TOKENS):
+                running.append((batch, *self._ask(rows, np.array(batch))))
+        answers: dict[int, PairAnswer] = {}
+        for batch, summary, places in running:
+            numbers, place = summary.cpu().numpy(), places.cpu().numpy()
+            severity, expert = numbers[:, -2].tolist(), numbers[:, -1].tolist()
+            for k, (i, end) in enumerate(zip(batch, (rows.text[batch] + 1).tolist())):
+                # Slices of the batch's arrays, not copies.
+                answers[i] = PairAnswer(
+                    numbers[k, :3], numbers[k, 3:-2], severity[k], expert[k], place[k, 1:end], early=False
+                )
         return [answers[i] for i in range(len(pairs))]
 
-    def _ask(self, rows: Sequence[tuple[list[int], int]]) -> dict[str, Any]:
+    def _ask(self, rows: Rows, batch: Any) -> tuple[Any, Any]:
+        """Verdict, kind, severity and expert of each row side by side, and the places."""
         import torch
 
-        width = -(-max(len(row) for row, _ in rows) // 8) * 8
-        ids = np.full((len(rows), width), PAD, np.int64)
-        statement = np.zeros((len(rows), width), np.int64)
-        for k, (row, read) in enumerate(rows):
-            ids[k, : len(row)] = row
-            statement[k, read + 3 : len(row) - 1] = 1
+        ids, statement = rows.laid_out(batch)
         tokens = torch.from_numpy(ids).to(self.device, non_blocking=True)
-        mask = (tokens != PAD).long()
+        own = torch.from_numpy(statement).to(self.device, non_blocking=True)
+        mask = tokens != PAD
         _, last = self.network.encoder(tokens, mask)
-        heads = self.network.heads(last.float(), mask, torch.from_numpy(statement).to(self.device, non_blocking=True))
-        return {name: heads[name] for name in ("verdict", "kind", "severity", "expert", "place")}
+        heads = self.network.heads(last.float(), mask, own)
+        return torch.cat([heads[name] for name in ("verdict", "kind", "severity", "expert")], 1), heads["place"]
+
+
+class Rows:
+    """Many pairs, to be laid out batch by batch as `reader.laid_out` lays out one.
+
+    text, statement: how many tokens of each pair's text and statement are read.
+    """
+
+    def __init__(self, pairs: Sequence[IdPair]) -> None:
+        lengths = np.array([(len(text), len(statement)) for text, statement in pairs], np.int64).reshape(-1, 2)
+        self.tokens = np.fromiter(chain.from_iterable(chain.from_iterable(pairs)), np.int64, int(lengths.sum()))
+        self.starts = np.cumsum(lengths.sum(1)) - lengths.sum(1)
+        self.given = lengths[:, 0]
+        room = LONGEST - 4
+        self.statement = np.minimum(lengths[:, 1], np.maximum(STATEMENT_TOKENS, room - self.given))
+        self.text = np.minimum(self.given, room - self.statement)
+
+    def laid_out(self, batch: Any) -> tuple[Any, Any]:
+        """The ids of some rows, padded to a multiple of 8, and which of them are the statements'."""
+        text, statement = self.text[batch, None], self.statement[batch, None]
+        width = -(-int((text + statement).max() + 4) // 8) * 8
+        at = np.arange(width)
+        first = text + 3
+        in_text = (at >= 1) & (at <= text)
+        in_statement = (at >= first) & (at < first + statement)
+        ids = np.where(at > first + statement, PAD, END)
+        ids[:, 0] = BEGIN
+        begin = self.starts[batch, None]
+        ids[in_text] = self.tokens[(begin + at - 1)[in_text]] + SHIFT
+        ids[in_statement] = self.tokens[(begin + self.given[batch, None] + at - first)[in_statement]] + SHIFT
+        return ids, in_statement
 
 
 def graph_weights(path: Path, heads: str) -> dict[str, Any]:

@@ -90,9 +90,15 @@ class Encoder(nn.Module):
     def bias(self, length: int, mask: Tensor, dtype: torch.dtype) -> Tensor:
         """[batch, heads, length, length]: the relative bias, and minus infinity on padding."""
         hidden = (1.0 - mask.float())[:, None, None, :] * -10000.0
-        at = torch.arange(length, device=mask.device)
-        table = self.relative(_bucket(at[None, :] - at[:, None], self.shape.buckets)).permute(2, 0, 1)[None]
-        return (table + hidden).to(dtype)
+        return (self.relative_bias(length, mask.device) + hidden).to(dtype)
+
+    def relative_bias(self, length: int, device: torch.device) -> Tensor:
+        """[1, heads, length, length]: what each pair of positions adds to the scores of attention."""
+        at = torch.arange(length, device=device)
+        # Positions are 1 - length to length - 1 apart: that many are looked up, and laid out for all pairs.
+        buckets = _bucket(torch.arange(1 - length, length, device=device), self.shape.buckets)
+        table = F.embedding(at[None, :] - at[:, None] + length - 1, self.relative(buckets))
+        return table.permute(2, 0, 1)[None]
 
     def embed(self, ids: Tensor) -> Tensor:
         """The states where the first layer begins."""
