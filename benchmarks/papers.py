@@ -459,7 +459,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = given.data or Path()
         missing = [name for name in NEEDED if not (folder / name).exists()]
         if missing:
-            say(f"{folder}: {', '.join(missing)} not outcome")
+            say(f"{folder}: {', '.join(missing)} not found")
             return 2
         for name in [name for name in given.only.split(",") if name] or SECTIONS:
             start = time.perf_counter()
