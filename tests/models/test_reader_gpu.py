@@ -26,8 +26,9 @@ def _ids() -> list[IdPair]:
 
 def test_answers_are_those_of_the_graphs_but_for_rounding() -> None:
     graphs, network = Reader(model_set()), GpuReader(model_set(), device="cpu")
-    for one, other in zip(graphs.read(_ids()), network.read(_ids()), strict=True):
-        assert np.abs(graphs.probabilities(one) - network.probabilities(other)).max() < 0.05
+    expected, given = graphs.read(_ids()), network.read(_ids())
+    assert np.abs(graphs.probabilities(expected) - network.probabilities(given)).max() < 0.05
+    for one, other in zip(expected, given, strict=True):
         assert one.place.shape == other.place.shape
         assert one.kind.shape == other.kind.shape
 

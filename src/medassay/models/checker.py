@@ -127,19 +127,24 @@ class EmbeddedChecker:
         tokens = dict(zip(texts, self.models.tokenizer(texts)))
         ids = {text: tuple(found.ids) for text, found in tokens.items()}
         answers = self.reader.read([(ids[part.text], ids[statement]) for part, statement in pairs])
-        return [self._check(part, tokens[part.text], answer) for (part, _), answer in zip(pairs, answers)]
+        chances = self.reader.probabilities(answers).tolist()
+        critical = sigmoid([answer.severity for answer in answers]).tolist()
+        return [
+            _check(part, tokens[part.text], *judged)
+            for (part, _), *judged in zip(pairs, answers, chances, critical, strict=True)
+        ]
 
-    def _check(self, part: Excerpt, tokens: Tokens, answer: PairAnswer) -> Check:
-        chances = self.reader.probabilities(answer)
-        split = len(CONTRADICTION_KINDS)
-        if chances[1] > chances[2]:
-            kind = INVENTION_KINDS[int(answer.kind[split:].argmax())]
-        else:
-            kind = CONTRADICTION_KINDS[int(answer.kind[:split].argmax())]
-        start, end = deciding_words(tokens, answer.place)
-        found = (part.position(start), part.position(end - 1) + 1) if end > start else (0, 0)
-        severity = float(sigmoid(np.array(answer.severity)))
-        return Check((float(chances[0]), float(chances[1]), float(chances[2])), *found, kind, severity)
+
+def _check(part: Excerpt, tokens: Tokens, answer: PairAnswer, chances: Sequence[float], critical: float) -> Check:
+    supported, not_stated, contradicted = chances
+    split = len(CONTRADICTION_KINDS)
+    if not_stated > contradicted:
+        kind = INVENTION_KINDS[int(answer.kind[split:].argmax())]
+    else:
+        kind = CONTRADICTION_KINDS[int(answer.kind[:split].argmax())]
+    start, end = deciding_words(tokens, answer.place)
+    found = (part.position(start), part.position(end - 1) + 1) if end > start else (0, 0)
+    return Check((supported, not_stated, contradicted), *found, kind, critical)
 
 
 def _relevance(parts: _Segmented, statement: str, vectors: Mapping[str, Matrix]) -> Matrix:

@@ -58,6 +58,6 @@ class EmbeddedNli:
             texts = list(dict.fromkeys(text for pair in pairs for text in pair))
             ids = {text: tuple(tokens.ids) for text, tokens in zip(texts, self.models.tokenizer(texts))}
             answers = reader.read([(ids[premise], ids[hypothesis]) for premise, hypothesis in pairs])
-            return np.stack([reader.probabilities(answer) for answer in answers])
+            return reader.probabilities(answers)
 
         return judge

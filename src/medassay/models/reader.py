@@ -79,10 +79,11 @@ class Reader:
             self.gain, self.shift = stored["gain"], stored["shift"]
         self.cache: RecentAnswers[IdPair, PairAnswer] = RecentAnswers(_CACHED)
 
-    def probabilities(self, answer: PairAnswer) -> Matrix:
-        """Calibrated probabilities of supported, not stated, contradicted."""
-        chances: Matrix = softmax((answer.verdict / self.temperatures[not answer.early])[None])[0]
-        return chances
+    def probabilities(self, answers: Sequence[PairAnswer]) -> Matrix:
+        """[answers, 3] calibrated probabilities of supported, not stated, contradicted."""
+        verdicts = np.array([answer.verdict for answer in answers], np.float32).reshape(-1, 3)
+        temperatures = np.array([self.temperatures[not answer.early] for answer in answers], np.float32)
+        return softmax(verdicts / temperatures[:, None])
 
     def read(self, pairs: Sequence[IdPair]) -> list[PairAnswer]:
         """The answers for pairs of token ids (BERT's, without frame tokens): a text and a statement each."""
