@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from medassay.errors import ModelError
 from medassay.models import load
 from medassay.models.checker import deciding_words, joined_check
-from medassay.models.graphs import write_manifest
 from medassay.models.tokens import Tokens
 from medassay.spans import Check
 
@@ -39,12 +35,6 @@ def test_the_deciding_words_are_the_likeliest_token_and_its_likely_neighbours() 
     tokens = Tokens([1, 2, 3, 4], [(0, 2), (3, 7), (8, 12), (13, 15)], ["no", "free", "fluid", "is"])
     assert deciding_words(tokens, np.array([-4.0, 2.0, 1.0, -4.0], np.float32)) == (3, 12)
     assert deciding_words(tokens, np.zeros(0, np.float32)) == (0, 0)
-
-
-def test_a_set_without_a_checker_says_so(tmp_path: Path) -> None:
-    write_manifest(tmp_path, "empty-1", {}, {"licence": "none", "source": "none"})
-    with pytest.raises(ModelError, match="no model for the role 'checker'"):
-        load("checker", str(tmp_path))
 
 
 REPORT = (

@@ -89,7 +89,7 @@ def test_a_file_that_the_manifest_does_not_list(copy: Path) -> None:
 def test_a_role_that_the_set_lacks(copy: Path) -> None:
     rewrite(copy, lambda m: m["roles"].pop("expert"))
     with pytest.raises(ModelError, match=r"no model for the role 'expert'; it has"):
-        load("expert", str(copy))
+        ModelSet(copy).role("expert")
 
 
 def test_a_broken_graph(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from medassay.errors import ModelError, UnknownName
 from medassay.models import loading
+from medassay.models.graphs import write_manifest
 from medassay.models.loading import PAPER, ROLES, load, resolve
 
 
@@ -68,6 +69,13 @@ def test_a_folder_of_role_folders_leaves_other_roles_embedded(tmp_path: Path) ->
     (tmp_path / "ner").mkdir()
     assert resolve("ner", str(tmp_path)) == str(tmp_path / "ner")
     assert resolve("expert", str(tmp_path)) == "embedded"
+
+
+def test_a_model_set_leaves_the_roles_that_it_lacks_embedded(tmp_path: Path) -> None:
+    write_manifest(tmp_path, "trained-kge", {"kge": {"file": "kge.npz"}}, {"licence": "none", "source": "none"})
+    assert resolve("kge", str(tmp_path)) == str(tmp_path)
+    assert resolve("ner", str(tmp_path)) == "embedded"
+    assert load("ner", str(tmp_path)) is load("ner")
 
 
 def test_a_plain_folder_serves_the_role_itself(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("PIL")
 
+from medassay.cases import Case
 from medassay.errors import InputError, ModelError
+from medassay.metrics.grounding import Grounding
 from medassay.models.activations import unit_rows
 from medassay.slides import read_image
 from medassay.training import histology, image_figures
@@ -195,6 +197,9 @@ def test_a_trained_folder_serves_the_role(folder: Path, tmp_path: Path, monkeypa
     found = model.read_images([read_image(s.file) for s in samples]).confidence
     assert found == pytest.approx(confidence(distances, curve), abs=0.1)
     assert model.read_phrases(["lung"]).nearest == ("lung",)
+    # Reports are read by the embedded roles: the folder has the image role alone.
+    (score,) = Grounding(models=str(out)).measure([Case(id="1", candidate="Lung, biopsy.", image=str(samples[0].file))])
+    assert score.evidence["groundings"][0]["text"].lower() == "lung"
 
 
 def test_the_refusal_learns_from_other_stains(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

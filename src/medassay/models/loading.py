@@ -64,8 +64,18 @@ def load(role: str, spec: str = "embedded") -> Any:
 
 
 def resolve(role: str, spec: str) -> str:
-    """The one source of a role: `embedded`, `fast`, `gpu`, a folder, or a hub name (sources.py)."""
-    return resolve_source(role, spec, ROLES)
+    """The one source of a role: `embedded`, `fast`, `gpu`, a folder, or a hub name (sources.py).
+
+    A role that a model set does not have is embedded, so that a set with one trained role serves every metric.
+    """
+    source = resolve_source(role, spec, ROLES)
+    if source not in EMBEDDED and _is_model_set(source) and role not in model_set(Path(source)).manifest["roles"]:
+        return "embedded"
+    return source
+
+
+def _is_model_set(source: str) -> bool:
+    return (Path(source) / "manifest.json").is_file()
 
 
 @lru_cache(maxsize=64)
@@ -84,7 +94,7 @@ def _by_name(model: Any) -> tuple[Any, tuple[str, str]]:
 def _open(role: str, source: str) -> Any:
     if source in EMBEDDED:
         return _embedded(role, model_set(HOME), source)
-    if (Path(source) / "manifest.json").is_file():
+    if _is_model_set(source):
         return _embedded(role, model_set(Path(source)))
     from medassay.models.hub import load_hub
 
