@@ -396,7 +396,7 @@ def _hierarchy(values: Mapping[str, Sequence[Any]], levels: Sequence[Sequence[in
 
 def facts(data: Path, skip: Collection[str]) -> Json:
     """The fact-counting paper: its data, and the baseline Lead-3 with facts counted by our metric, not by people."""
-    from medassay.human.baseline import lead
+    from medassay.commands.baseline import lead
 
     with gzip.open(data / "mtsamples" / "notes.csv.gz", "rt", encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if len((row["description"] or "").split()) >= 12]

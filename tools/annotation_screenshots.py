@@ -17,7 +17,7 @@ from unittest.mock import patch
 from PIL import Image
 from tests.human.browser import Page, Served, keys, open_task, start_browser
 
-from medassay.human.journal import NewEvent
+from medassay.human.events import NewEvent
 from medassay.human.study import load_study, new_study_text
 from medassay.human.web import annotator
 from medassay.human.web.app import create_app

@@ -13,7 +13,7 @@ from typing import Any
 from tests.human.browser import Page, Served, start_browser
 
 from annotation_screenshots import LAPTOP, ROOT, serve, shoot, tutorial
-from medassay.human.journal import NewEvent
+from medassay.human.events import NewEvent
 
 NUMBERS = count()
 

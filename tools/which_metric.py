@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from medassay.metrics.registry import metric_class, names
-from medassay.report.which import which_page
+from medassay.report.which_metric import which_page
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from medassay.cases import Case, Row, make_cases
 from medassay.columns import FIELDS
 from medassay.engine.base import CaseFiles, Engine, Source
-from medassay.engine.domain import DomainWatch
+from medassay.engine.domain import DomainCheck
 from medassay.engine.job import Check, Job, Progress
 from medassay.engine.local import Local, score_cases
 from medassay.engine.observable import ObservableCases, observable_case, signed_observable
@@ -287,7 +287,7 @@ class FileRun:
     def _run(self) -> FileOutcome:
         summary = Summary(self.metrics, self.by or "system", self.cluster, self.resamples, self.seed)
         routes = RouteCount()
-        sinks = [summary, routes, DomainWatch(self.metrics), *self.sinks, *self._file_sinks(summary)]
+        sinks = [summary, routes, DomainCheck(self.metrics), *self.sinks, *self._file_sinks(summary)]
         for metric in self.metrics:
             _LOG.info("metric %s", metric.signature)
         with ExitStack() as stack:
@@ -402,11 +402,11 @@ class TrustRun:
         **options: Any,
     ) -> None:
         from medassay.engine.generate import ADDED
-        from medassay.engine.trust import IMAGES, REPORTS, ImageWarnings, TrustSource, beside, troubles
+        from medassay.engine.trust import IMAGES, REPORTS, ImageWarnings, TrustSource, image_folder, row_problems
 
         if images is not None and not images.is_dir():
             raise InputError(f"{images}: no such folder; --images names the folder that holds the images")
-        looked_in = images or beside(cases)
+        looked_in = images or image_folder(cases)
         inputs: dict[str, Given | ReadFolder] = dict(options.pop("inputs", {}))
         if looked_in is not None:
             inputs["images"] = ReadFolder(looked_in, IMAGES)
@@ -431,7 +431,7 @@ class TrustRun:
                 fill=None if subject is None else iter,
             ),
             added=frozenset() if subject is None else ADDED,
-            checks=(troubles,),
+            checks=(row_problems,),
             sinks=(self._warnings,),
             **options,
         )
@@ -456,20 +456,20 @@ class TrustRun:
         return self.stained or (target.with_name(target.name + ".stained") if target is not None else None)
 
     def _open_source(self, path: str, kind: str | None, store: Store | None, stack: ExitStack) -> Source:
-        from medassay.engine.generate import Generator, Texts
-        from medassay.engine.trust import TrustSource, beside
+        from medassay.engine.generate import Generator, ReportStore
+        from medassay.engine.trust import TrustSource, image_folder
 
         files = self.files
         source = TrustSource(path, files.columns, kind, files.strict, self.images)
         if self.subject is None or self.prompts is None:
             return source
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        texts = Texts(store.path if store is not None else scratch / "texts")
+        texts = ReportStore(store.path if store is not None else scratch / "texts")
         generator = Generator(
             self.subject,
             self.prompts,
             texts,
-            images=self.images or beside(path),
+            images=self.images or image_folder(path),
             stained=self._stained or scratch,
             mpp=self.mpp,
             seed=files.seed,
@@ -477,7 +477,7 @@ class TrustRun:
         )
 
         def close() -> None:
-            self.generated = (generator.written, generator.found)
+            self.generated = (generator.written, generator.reused)
             texts.close()
 
         stack.callback(close)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medassay.cases import Case
-from medassay.engine.domain import DomainWatch
+from medassay.engine.domain import DomainCheck
 from medassay.engine.job import Failures
-from medassay.engine.scores_file import Flat, ScoresFile
+from medassay.engine.scores_file import FlatRecords, ScoresFile
 from medassay.engine.sinks import Sink, feed, finish
 from medassay.errors import InputError
 from medassay.metrics.base import Metric
@@ -92,7 +92,7 @@ class Result:
     @property
     def warnings(self) -> list[str]:
         """What a reader of the numbers must know, such as that a metric was given texts it is not made for."""
-        watch = DomainWatch(self.metrics)
+        watch = DomainCheck(self.metrics)
         for i, case in enumerate(self.cases):
             watch.add(case, self._scores(i))
         return list(watch.remarks())
@@ -117,7 +117,7 @@ class Result:
 
     def rows(self) -> list[dict[str, Any]]:
         """One flat record per case, as in the scores file."""
-        flat = Flat(self.metrics)
+        flat = FlatRecords(self.metrics)
         return [flat(case, self._scores(i)) for i, case in enumerate(self.cases)]
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -134,7 +134,7 @@ class Result:
 
     def save(self, path: str | Path) -> None:
         """Write the scores file (.csv, .tsv, .jsonl or .parquet) and its `.meta.json`."""
-        self._into([DomainWatch(self.metrics), ScoresFile(Path(path), self.metrics)])
+        self._into([DomainCheck(self.metrics), ScoresFile(Path(path), self.metrics)])
 
     def report(self, path: str | Path, *, title: str | None = None, resamples: int = 1000, seed: int = 1) -> None:
         """Write the report page: one HTML file, no network. By system, with a comparison where there are several."""
@@ -143,7 +143,7 @@ class Result:
         summary = Summary(self.metrics, "system", "reference", resamples, seed)
         settings = page_settings(self.metrics, resamples=resamples, cluster="reference", seed=seed)
         page = PageFile(Path(path), self.metrics, lambda: summary.aggregates, title=title, settings=settings)
-        self._into([summary, DomainWatch(self.metrics), page])
+        self._into([summary, DomainCheck(self.metrics), page])
 
     def _scores(self, i: int) -> dict[str, Score]:
         """The scores of the i-th case by metric."""

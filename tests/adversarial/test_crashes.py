@@ -226,7 +226,7 @@ def test_a_store_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with Store(tmp_path / "s.db") as store:
         store.db.execute("DROP TABLE scores")
         with pytest.raises(MedassayError, match=r"s\.db: results could not be kept"):
-            store.keep([(b"k", "{}")])
+            store.write([(b"k", "{}")])
         with pytest.raises(MedassayError, match=r"s\.db: kept results cannot be read"):
             store.get(load_metric("rouge1"), [])  # no key: nothing is asked
             store.find([b"k"])

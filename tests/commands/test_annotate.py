@@ -184,7 +184,7 @@ def test_backup_restore_and_replace_on_the_command_line(command, tmp_path):
     new_study(command, tmp_path)
     links = command("annotate", "links", "study.yaml")
     assert "0 changes written" in command("annotate", "backup", "study.yaml", "--out", "copy.zip")
-    assert "restored and checked" in command("annotate", "restore", "copy.zip", "back")
+    assert "read_state and checked" in command("annotate", "restore", "copy.zip", "back")
     assert command("annotate", "links", "back/study.yaml") == links
     assert "takes over 6 cases" in command("annotate", "replace", "study.yaml", "--annotator", "ben", "--by", "dee")
     assert command("annotate", "links", "study.yaml").split()[::2] == ["anna", "dee", "coordinator"]

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 from tests.language.checker_double import OverlapChecker, installed
 
-from medassay.cases import Case
 from medassay.metrics.ledger_metric import ledger_maker
-from medassay.metrics.statement_check import StatementCheck
-from medassay.report import CheckSummary, print_check
 
 ROW = {
     "id": "a",
@@ -176,21 +171,3 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     assert (tmp_path / "o.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     assert len(checker.asked) == 2 * (40 - 32)  # two slices of 16 were done
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.jsonl", "o.jsonl", "whole.jsonl"]
-
-
-def summary_of(candidate: str) -> CheckSummary:
-    case = Case("id\x1b[31m", candidate, ("She has fever of 38 degrees.",), system="S", row=1)
-    summary = CheckSummary()
-    summary.add(case, {"check": StatementCheck().score([case])[0]})
-    return summary
-
-
-def test_the_summary_fits_the_terminal_and_hides_control_characters() -> None:
-    long = "She has fever of 39 degrees, " + "and very much more of it on every single day " * 4
-    stream = io.StringIO()
-    print_check(Console(file=stream, width=60, force_terminal=True, color_system="standard"), summary_of(long))
-    shown = stream.getvalue()
-    assert "\x1b[31mid" not in shown and r"id\x1b[31m" in shown
-    stream = io.StringIO()
-    print_check(Console(file=stream, width=60, force_terminal=True, color_system=None), summary_of(long))
-    assert max(map(len, stream.getvalue().splitlines())) <= 60

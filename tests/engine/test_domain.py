@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from medassay.cases import Case
-from medassay.engine.domain import DomainWatch
+from medassay.engine.domain import DomainCheck
 from medassay.examples import example
 from medassay.examples.bench import read_bench
 from medassay.metrics.base import Metric
@@ -26,7 +26,7 @@ class ForReports(Metric):
 
 
 def watched(kinds: Sequence[str], metric: Metric, score: Score | None = None) -> Sequence[str]:
-    watch = DomainWatch([metric])
+    watch = DomainCheck([metric])
     for kind in kinds:
         text = next(document.text for document in read_bench([kind]))
         watch.add(Case("a", text, (text,)), {metric.name: score or Score(0.5)})

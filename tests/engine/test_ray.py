@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import shutil
 import signal
 import socket
@@ -18,13 +17,12 @@ from typing import Any
 import pytest
 
 from medassay.api import FileOutcome, FileRun
-from medassay.cases import Case, Row
 from medassay.engine import load_engine
 from medassay.engine.base import DIED, CaseFiles, Engine
 from medassay.engine.local import Local
-from medassay.engine.ray import Pool, shared_out
+from medassay.engine.ray import StagePool, stage_pools
 from medassay.engine.ray_parts import Parts
-from medassay.engine.ray_tasks import END, Measurer, read_slices, table
+from medassay.engine.ray_tasks import read_slices
 from medassay.engine.store import Store
 from medassay.errors import InputError, MedassayError, ModelError
 from medassay.metrics.registry import load_metrics
@@ -207,34 +205,14 @@ def test_metrics_that_want_a_device_have_workers_of_their_own_at_the_same_time(
 
 def test_stages_are_no_larger_than_what_runs_at_once() -> None:
     both = ["cores", "device"]
-    assert shared_out(["cores"], None, 8, 0) == [Pool(8, 0.9, 0)]
-    assert shared_out(["device"], None, 8, 2) == [Pool(2, 0, 1)]
-    assert shared_out(both, None, 8, 1) == [Pool(8, 0.9, 0), Pool(1, 0, 1)]
-    assert shared_out(both, 4, 8, 1) == [Pool(4, 0.9, 0), Pool(1, 0, 1)]
-    assert shared_out(both, None, 8, 0) == [Pool(4, 0.9, 0), Pool(4, 0.9, 0)]
-    assert shared_out(both, 3, 8, 0) == [Pool(2, 0.9, 0), Pool(1, 0.9, 0)]
-    assert shared_out(both, 1, 1, 0) == [Pool(1, 0.45, 0), Pool(1, 0.45, 0)]
-    assert shared_out(["cores"], 4, 2, 0) == [Pool(4, 0.45, 0)]
-
-
-def told(tables: Iterator[Any]) -> list[tuple[int, int]]:
-    return [(row["slice"], row["total"]) for table in tables for row in table.to_pylist()]
-
-
-def test_a_reader_gives_the_same_slices_whatever_is_finished_meanwhile(folder: Path) -> None:
-    source = cases(folder / "cases.csv", [f"text {i}" for i in range(10)])
-    parts = Parts(folder / "parts")
-    parts.begin({})
-    parts.write(0, 1, [], [])
-    files = pytest.importorskip("pyarrow").table({"file": [0], "path": [source]})
-    given: dict[str, Any] = {"columns": {}, "format": None, "folder": False, "size": 3, "kept": parts.kept()}
-    first = read_slices(files, **given)
-    slices = [next(first)]
-    parts.write(0, 0, [], [])
-    parts.write(0, 2, [], [])
-    assert told(iter([*slices, *first])) == [(0, 0), (2, 0), (3, 0), (END, 4)]
-    assert told(read_slices(files, **given)) == [(0, 0), (2, 0), (3, 0), (END, 4)]
-    assert parts.kept() == {0: {0, 1, 2}}
+    assert stage_pools(["cores"], None, 8, 0) == [StagePool(8, 0.9, 0)]
+    assert stage_pools(["device"], None, 8, 2) == [StagePool(2, 0, 1)]
+    assert stage_pools(both, None, 8, 1) == [StagePool(8, 0.9, 0), StagePool(1, 0, 1)]
+    assert stage_pools(both, 4, 8, 1) == [StagePool(4, 0.9, 0), StagePool(1, 0, 1)]
+    assert stage_pools(both, None, 8, 0) == [StagePool(4, 0.9, 0), StagePool(4, 0.9, 0)]
+    assert stage_pools(both, 3, 8, 0) == [StagePool(2, 0.9, 0), StagePool(1, 0.9, 0)]
+    assert stage_pools(both, 1, 1, 0) == [StagePool(1, 0.45, 0), StagePool(1, 0.45, 0)]
+    assert stage_pools(["cores"], 4, 2, 0) == [StagePool(4, 0.45, 0)]
 
 
 @pytest.mark.usefixtures("ray")
@@ -298,16 +276,6 @@ def test_a_full_disk_is_told_and_the_run_continues_once_there_is_room(folder: Pa
     (folder / "allowed").touch()
     assert not score(source, "py:made_metric:filled", folder / "out.parquet", engine()).problems
     assert not list(folder.glob("*.resume*"))
-
-
-def test_a_folder_that_is_not_shared_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Parts.check, "__defaults__", (0.0,))
-    pytest.importorskip("pyarrow")
-    rows = pickle.dumps(([Row(2, Case("a", "text", ("text",)))], {}))
-    worker = Measurer(pickle.dumps(load_metrics("rouge1")), [0], True, str(folder / "absent"), [], False)
-    (answer,) = next(worker(table(0, 0, load=rows))).to_pylist()
-    assert answer["error"].startswith(f"on the worker {socket.gethostname()}: {folder / 'absent'}: cannot be seen")
-    assert "a folder that all machines of the cluster share" in answer["error"] and "full" not in answer["error"]
 
 
 @pytest.mark.parametrize("group", [True, False])

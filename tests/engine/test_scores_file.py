@@ -14,7 +14,7 @@ import pytest
 from medassay import __version__
 from medassay.api import score
 from medassay.cases import Case
-from medassay.engine.scores_file import Flat, ScoresFile
+from medassay.engine.scores_file import FlatRecords, ScoresFile
 from medassay.errors import InputError, MedassayError
 from medassay.files import OutputFile, guard
 from medassay.metrics.base import Metric
@@ -128,7 +128,9 @@ def test_formulas_in_ids_systems_headers_and_reasons(tmp_path: Path) -> None:
 
 
 def test_a_carried_column_never_hides_one_of_ours() -> None:
-    record = Flat([Length()])(Case("a", "xy", extra={"id": "theirs", "length": 9, "k": 1}), {"length": Score(2.0)})
+    record = FlatRecords([Length()])(
+        Case("a", "xy", extra={"id": "theirs", "length": 9, "k": 1}), {"length": Score(2.0)}
+    )
     assert record["id"] == "a"
     assert record["length"] == 2.0
     assert (record["file.id"], record["file.length"], record["k"]) == ("theirs", 9, 1)

@@ -13,8 +13,8 @@ import pytest
 
 from medassay.cases import Case
 from medassay.engine.base import DIED
-from medassay.engine.slices import Unit
-from medassay.engine.workers import START, Workers
+from medassay.engine.slices import WorkUnit
+from medassay.engine.workers import START, WorkerPool
 from medassay.metrics.base import Metric
 from medassay.scores import Score
 
@@ -43,8 +43,8 @@ def is_socket(entry: Path) -> bool:
     return int(entry.name) > 2 and entry.is_socket()
 
 
-def scores(pool: Workers, metric: Metric, *texts: str) -> list[Score]:
-    (future,) = pool.submit([Unit(metric, [Case(str(i), text) for i, text in enumerate(texts)])], texts=False)
+def scores(pool: WorkerPool, metric: Metric, *texts: str) -> list[Score]:
+    (future,) = pool.submit([WorkUnit(metric, [Case(str(i), text) for i, text in enumerate(texts)])], texts=False)
     return list(future.result(60).scores)
 
 
@@ -52,7 +52,7 @@ def scores(pool: Workers, metric: Metric, *texts: str) -> list[Score]:
 @pytest.mark.parametrize("anew", [False, True])
 def test_a_connection_of_the_parent_ends_when_the_parent_closes_it(anew: bool) -> None:
     metric = Looking()
-    pool = Workers([metric], 2)
+    pool = WorkerPool([metric], 2)
     try:
         if anew:
             scores(pool, metric, "first")
@@ -72,10 +72,10 @@ def test_a_connection_of_the_parent_ends_when_the_parent_closes_it(anew: bool) -
 @pytest.mark.skipif(START != "fork", reason="only a fork copies what is open")
 def test_the_parent_still_sees_that_a_worker_ends() -> None:
     metric = Looking()
-    pool = Workers([metric], 1)
+    pool = WorkerPool([metric], 1)
     try:
         scores(pool, metric, "started")
-        process = pool.lanes[0].process
+        process = pool.worker_threads[0].process
         process.join(0.2)
         assert process.exitcode is None  # comes back: what tells of the end is open
     finally:

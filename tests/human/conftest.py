@@ -17,10 +17,16 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="the human room needs the extra 'serve'")
 pytest.importorskip("yaml", reason="the human room needs the extra 'serve'")
+pytest.importorskip("fastapi", reason="the human room needs the extra 'serve'")
 
 from tests.human.browser import ROWS, Served, start_browser
+from tests.human.client import Person
+from tests.human.sample import two_annotators
 
+from medassay.human.ratings import Ratings
+from medassay.human.store import Store
 from medassay.human.study import Study, load_study, new_study_text
+from medassay.human.web.app import create_app
 
 CASES = [
     ("c1", "alpha", "A 61-year-old man on lisinopril.", "61-year-old man, hypertension, lisinopril.", "He is 61."),
@@ -121,8 +127,6 @@ def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Any]]:
 @pytest.fixture
 def serve(make_study: Callable[..., Study]) -> Iterator[Callable[..., Served]]:
     """Starts servers for studies made of the given rows; stops them afterwards."""
-    from medassay.human.web.app import create_app
-
     running: list[Served] = []
 
     def start(rows: list[tuple[str, ...]] | None = None, **settings: Any) -> Served:
@@ -132,3 +136,56 @@ def serve(make_study: Callable[..., Study]) -> Iterator[Callable[..., Served]]:
     yield start
     for server in running:
         server.stop()
+
+
+@pytest.fixture
+def app(make_study: Callable[..., Study]) -> Iterator[Any]:
+    """The pages of a small study."""
+    created = create_app(make_study())
+    yield created
+    created.state.context.store.close()
+
+
+@pytest.fixture
+def anna(app: Any) -> Any:
+    """An annotator, signed in."""
+    return Person(app, "anna")
+
+
+@pytest.fixture
+def coordinator(app: Any) -> Any:
+    """The coordinator, signed in."""
+    return Person(app, "coordinator")
+
+
+@pytest.fixture
+def judged(app: Any) -> Any:
+    """The pages with all tasks of three people finished; the second splits facts twice as finely."""
+    for factor, name in ((1, "anna"), (2, "ben"), (1, "chi")):
+        person = Person(app, name)
+        for number, task in enumerate(person.tasks):
+            case = app.state.context.store.task_texts(task).unit.case_id
+            g = {"c1": 2, "c2": 4, "c3": 3}.get(case, 3) * factor
+            rg = {"c1": 1, "c2": 4, "c3": 1}.get(case, 2) * factor
+            assert person.finish(task, R=5 * factor, G=g, RG=rg, C=g).status_code == 200, number
+    return app
+
+
+@pytest.fixture
+def study(make_study: Callable[..., Study], database: str) -> Study:
+    """A small study, on each kind of database."""
+    return make_study(database=database)
+
+
+@pytest.fixture
+def store(study: Study) -> Iterator[Store]:
+    """The store of the small study."""
+    opened = Store(study)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def ratings() -> Ratings:
+    """Two people who judge alike; one splits every fact in two."""
+    return two_annotators()

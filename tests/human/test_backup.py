@@ -7,19 +7,15 @@ import sqlite3
 import zipfile
 
 import pytest
+from tests.human.sample import put
 
 from medassay.errors import InputError
 from medassay.human.access import Access, Links, load_key
 from medassay.human.backup import backup, restore
 from medassay.human.decisions import Decisions
-from medassay.human.journal import NewEvent
 from medassay.human.plan import task_id, tasks_for
 from medassay.human.store import Store
 from medassay.human.study import fingerprint
-
-
-def put(event: str, value: int = 3) -> NewEvent:
-    return NewEvent(event, "set", {"slot": "case", "question": "R", "value": value})
 
 
 @pytest.fixture
@@ -125,9 +121,9 @@ def test_a_running_study_of_version_0_1_keeps_its_tasks_links_and_answers(make_s
     assert Decisions(store).all() == {("c1", "alpha"): {"G": 4, "R": 5}, ("c1", "beta"): {"R": 5}}
     assert Decisions(store).read("c1", "alpha").note == "by hand"
     assert store.append(mine, "anna", put("e2", 5), base=1).seq == 2
-    from medassay.human.people import links
+    from medassay.human.people import current_links
 
-    assert links(store) == Links(dict.fromkeys(study.annotators, 0), {"coordinator": 0})
+    assert current_links(store) == Links(dict.fromkeys(study.annotators, 0), {"coordinator": 0})
     # What version 0.1 computed as the links of this key.
     access = Access(key)
     import base64

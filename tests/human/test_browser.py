@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the human room needs the extra 'serve'")
 pytest.importorskip("selenium.webdriver", reason="needs the extra browser (selenium)")
 
 from tests.human.browser import CHROMIUM, DRIVER, HOSTILE, ROWS, Page, keys, open_task
@@ -79,7 +78,7 @@ def test_highlighting_counts_live_ticks_undo_and_resume_on_another_device(driver
 
 
 def test_a_selection_survives_what_comes_in_meanwhile(drivers, serve):
-    from medassay.human.journal import NewEvent
+    from medassay.human.events import NewEvent
 
     served = serve([ROWS[0]])
     page = open_task(drivers[0], served)
@@ -162,7 +161,7 @@ def test_changes_left_in_the_browser_are_sent_at_the_next_visit(drivers, serve):
 
 
 def test_hostile_texts_never_run(drivers, serve):
-    from medassay.human.web.disagreements import text_key
+    from medassay.human.decisions import text_key
 
     served = serve()
     page = open_task(drivers[0], served)

@@ -6,12 +6,11 @@ from itertools import count
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the human room needs the extra 'serve'")
 pytest.importorskip("selenium", reason="needs the extra 'browser'")
 from tests.human.browser import Page, Served
 from tests.human.test_task_page import LAPTOP, TABLET, serious
 
-from medassay.human.journal import NewEvent
+from medassay.human.events import NewEvent
 
 pytestmark = pytest.mark.browser
 NUMBERS = count()

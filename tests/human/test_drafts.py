@@ -7,12 +7,12 @@ import json
 import pytest
 
 from medassay.errors import InputError
-from medassay.human.drafts import draft_of, draw, make_drafts, proposals, propose, remove_drafts
-from medassay.human.effects import effects
-from medassay.human.journal import NewEvent
+from medassay.human.drafts import draft_of, draw_tasks, make_drafts, proposals, propose, remove_drafts
+from medassay.human.events import NewEvent
+from medassay.human.live import from_store
 from medassay.human.protocols import load_protocol
-from medassay.human.ratings import from_store
 from medassay.human.store import Store
+from medassay.human.tables import effects
 from medassay.language.ledger import LedgerMaker, Texts
 from medassay.spans import Check
 
@@ -98,7 +98,9 @@ def test_half_of_the_tasks_show_it_and_the_draw_is_recorded(store):
         drawn = [task.draft for task in store.tasks(name) if not task.training]
         assert sorted(drawn) == [False] * 3 + [True] * 3
         assert all(task.draft is None for task in store.tasks(name) if task.training)
-    assert draw(store) == {task.id: task.draft for task in store.tasks() if not task.training}, "seeded by the key"
+    assert draw_tasks(store) == {task.id: task.draft for task in store.tasks() if not task.training}, (
+        "seeded by the key"
+    )
     task = next(task for task in store.tasks() if task.draft)
     assert {s["slot"] for s in draft_of(store, task)} == {"1", "2"}
     assert draft_of(store, next(task for task in store.tasks() if task.draft is False)) is None
@@ -179,7 +181,7 @@ def test_only_tasks_not_begun_take_part_and_it_can_be_taken_away(store):
 
 def test_the_page_carries_the_draft(store):
     pytest.importorskip("fastapi")
-    from tests.human.test_web import Person
+    from tests.human.client import Person
 
     from medassay.human.web.app import create_app
 

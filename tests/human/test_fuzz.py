@@ -7,7 +7,6 @@ from unittest import SkipTest
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the human room needs the extra 'serve'")
 pytest.importorskip("schemathesis", reason="needs the extra 'fuzz'")
 
 import schemathesis
@@ -19,7 +18,7 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
-from medassay.human.access import Limiter
+from medassay.human.access import RateLimiter
 from medassay.human.web.app import create_app
 
 pytestmark = pytest.mark.fuzz
@@ -31,7 +30,7 @@ def served(make_study):
     app = create_app(make_study(training=False), hosts=["testserver"])
     app.add_route("/openapi.json", lambda _: JSONResponse(app.openapi()))
     context = app.state.context
-    context.wrong_links = context.wrong_secrets = context.saves = Limiter(rate=1e9, burst=10**9)
+    context.wrong_links = context.wrong_secrets = context.saves = RateLimiter(rate=1e9, burst=10**9)
     yield app
     assert context.store.audit() == [], "whatever came in, the events still add up"
     context.store.close()

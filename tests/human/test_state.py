@@ -7,16 +7,17 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.human.sample import answered, marked
 
-from medassay.human.history import Event, redo_targets, undo_targets
+from medassay.human.events import Event, redo_targets, undo_targets
 from medassay.human.protocols import load_protocol
 from medassay.human.state import (
     Outdated,
     Refused,
-    Shape,
+    TaskShape,
     answers,
     changed_between,
-    empty,
+    empty_state,
     fold,
     problems,
     status,
@@ -24,54 +25,34 @@ from medassay.human.state import (
 )
 
 FACTS = load_protocol("fact-counting")
-SHAPE = Shape(40, (30, 20))
-
-
-def mark(name: str, slot: str = "1", kind: str = "fact", flags: tuple[str, ...] = (), start: int = 0) -> Event:
-    payload = {"mark": name, "slot": slot, "type": kind, "start": start, "end": start + 5, "flags": list(flags)}
-    return Event("e" + name, "mark", payload)
-
-
-def put(event: str, slot: str, question: str, value: float | None) -> Event:
-    return Event(event, "set", {"slot": slot, "question": question, "value": value})
+SHAPE = TaskShape(40, (30, 20))
 
 
 def test_each_highlight_counts_and_its_ticks_feed_the_other_counts():
-    state = fold(FACTS, SHAPE, [mark("a", flags=("in_reference", "correct")), mark("b", flags=("correct",), start=6)])
+    state = fold(
+        FACTS, SHAPE, [marked("a", flags=("in_reference", "correct")), marked("b", flags=("correct",), start=6)]
+    )
     assert answers(FACTS, state, "1") == {"R": None, "G": 2, "RG": 1, "C": 2, "coherence": None}
     assert answers(FACTS, state, "2")["G"] is None
 
 
 def test_a_typed_number_stands_and_later_highlights_add_to_it():
-    events = [mark("a"), put("s", "1", "G", 5), mark("b", start=6), Event("u", "unmark", {"mark": "a"})]
+    events = [marked("a"), answered("s", "1", "G", 5), marked("b", start=6), Event("u", "unmark", {"mark": "a"})]
     counts = [answers(FACTS, fold(FACTS, SHAPE, events[:n]), "1")["G"] for n in range(1, 5)]
     assert counts == [1, 5, 6, 5]
 
 
 def test_clearing_a_number_goes_back_to_the_highlights():
     assert (
-        answers(FACTS, fold(FACTS, SHAPE, [mark("a"), put("s", "1", "G", 5), put("t", "1", "G", None)]), "1")["G"] == 1
+        answers(
+            FACTS, fold(FACTS, SHAPE, [marked("a"), answered("s", "1", "G", 5), answered("t", "1", "G", None)]), "1"
+        )["G"]
+        == 1
     )
 
 
-def test_undo_and_redo():
-    past = [mark("a"), mark("b", start=6)]
-    assert undo_targets(past) == ["eb"]
-    past.append(Event("u1", "undo", {"target": "eb"}))
-    assert len(fold(FACTS, SHAPE, past)["marks"]) == 1
-    assert (undo_targets(past), redo_targets(past)) == (["ea"], ["eb"])
-    past.append(Event("r1", "redo", {"target": "eb"}))
-    assert len(fold(FACTS, SHAPE, past)["marks"]) == 2
-    assert redo_targets(past) == []
-
-
-def test_nothing_is_redone_after_a_new_change():
-    past = [mark("a"), Event("u1", "undo", {"target": "ea"}), mark("c")]
-    assert redo_targets(past) == []
-
-
 def test_an_event_that_hangs_on_an_undone_one_is_passed_over():
-    past = [mark("a"), Event("f", "flag", {"mark": "a", "flag": "correct", "on": True})]
+    past = [marked("a"), Event("f", "flag", {"mark": "a", "flag": "correct", "on": True})]
     past.append(Event("u", "undo", {"target": "ea"}))
     assert fold(FACTS, SHAPE, past)["marks"] == []
 
@@ -79,21 +60,21 @@ def test_an_event_that_hangs_on_an_undone_one_is_passed_over():
 @pytest.mark.parametrize(
     ("event", "reason"),
     [
-        (mark("a", kind="nonsense"), "no highlight"),
-        (mark("a", slot="3"), "cannot stand"),
-        (mark("a", slot="case"), "cannot stand"),
-        (mark("a", start=26), "outside"),
-        (put("s", "1", "R", 1), "no question"),
-        (put("s", "1", "G", 2.5), "whole number"),
-        (put("s", "1", "G", -1), "whole number"),
-        (put("s", "1", "coherence", 0.7), "choices"),
+        (marked("a", kind="nonsense"), "no highlight"),
+        (marked("a", slot="3"), "cannot stand"),
+        (marked("a", slot="case"), "cannot stand"),
+        (marked("a", start=26), "outside"),
+        (answered("s", "1", "R", 1), "no question"),
+        (answered("s", "1", "G", 2.5), "whole number"),
+        (answered("s", "1", "G", -1), "whole number"),
+        (answered("s", "1", "coherence", 0.7), "choices"),
         (Event("u", "unmark", {"mark": "zz"}), "no longer"),
         (Event("d", "done", {}), "no answer"),
     ],
 )
 def test_nonsense_is_refused(event, reason):
     with pytest.raises(Refused, match=reason):
-        step(FACTS, SHAPE, empty(), event)
+        step(FACTS, SHAPE, empty_state(), event)
 
 
 PHRASES = load_protocol("key-phrases")
@@ -103,13 +84,13 @@ CATEGORIES = load_protocol("fact-categories")
 def no_errors(*slots: str, protocol=PHRASES) -> list[Event]:
     """An explicit 0 for every compulsory question of the texts."""
     asked = [q for q in protocol.questions if q.required and q.per == "candidate"]
-    return [put(f"{slot}-{q.name}", slot, q.name, 0) for slot in slots for q in asked]
+    return [answered(f"{slot}-{q.name}", slot, q.name, 0) for slot in slots for q in asked]
 
 
 def test_a_finished_task_takes_no_changes_until_it_is_reopened():
     state = fold(PHRASES, SHAPE, [*no_errors("1", "2"), Event("d", "done", {})])
     assert state["done"]
-    change = mark("a", kind="incorrect")
+    change = marked("a", kind="incorrect")
     with pytest.raises(Outdated, match="finished"):
         step(PHRASES, SHAPE, state, change)
     again = step(PHRASES, SHAPE, state, Event("o", "reopen", {}))
@@ -118,7 +99,7 @@ def test_a_finished_task_takes_no_changes_until_it_is_reopened():
 
 @pytest.mark.parametrize("protocol", [PHRASES, CATEGORIES])
 def test_an_untouched_text_is_not_finished(protocol):
-    state = fold(protocol, SHAPE, [put("r", "case", "R", 3)] if protocol is CATEGORIES else [])
+    state = fold(protocol, SHAPE, [answered("r", "case", "R", 3)] if protocol is CATEGORIES else [])
     assert [status(protocol, state, slot) for slot in ("1", "2")] == ["untouched"] * 2
     with pytest.raises(Refused, match="no answer yet"):
         step(protocol, SHAPE, state, Event("d", "done", {}))
@@ -127,7 +108,7 @@ def test_an_untouched_text_is_not_finished(protocol):
     assert [status(protocol, state, slot) for slot in ("1", "2")] == ["answered", "untouched"]
     with pytest.raises(Refused, match="Text B"):
         step(protocol, SHAPE, state, Event("d", "done", {}))
-    state = step(protocol, SHAPE, state, mark("m", slot="2", kind="incorrect"))
+    state = step(protocol, SHAPE, state, marked("m", slot="2", kind="incorrect"))
     assert status(protocol, state, "2") == "open", "a highlight answers one question, not the others"
 
 
@@ -135,55 +116,35 @@ def test_a_task_finished_by_earlier_rules_stays_finished():
     """Version 0.1 took a finished task without a highlight as one without errors."""
     state = fold(PHRASES, SHAPE, [Event("d", "done", {})])
     assert state["done"] and answers(PHRASES, state, "1")["hallucinated"] == 0
-    assert fold(PHRASES, SHAPE, [mark("a", kind="incorrect"), Event("u", "undo", {"target": "ea"})])["marks"] == []
+    assert fold(PHRASES, SHAPE, [marked("a", kind="incorrect"), Event("u", "undo", {"target": "ea"})])["marks"] == []
 
 
 def test_impossible_sums_are_refused_with_the_reason():
-    state = fold(CATEGORIES, SHAPE, [put("1", "case", "R", 2), put("2", "1", "correct", 2)])
+    state = fold(CATEGORIES, SHAPE, [answered("1", "case", "R", 2), answered("2", "1", "correct", 2)])
     with pytest.raises(Refused, match=r"{correct}” and “{omitted}” together cannot be more than “{R}”") as caught:
-        step(CATEGORIES, SHAPE, state, put("3", "1", "omitted", 2))
+        step(CATEGORIES, SHAPE, state, answered("3", "1", "omitted", 2))
     assert (caught.value.slot, caught.value.question) == ("1", "omitted")
     with pytest.raises(Refused, match="cannot be more than"):
-        step(CATEGORIES, SHAPE, state, put("3", "case", "R", 1))
-    state = fold(CATEGORIES, SHAPE, [put("1", "case", "R", 2), put("2", "1", "omitted", 2)])
+        step(CATEGORIES, SHAPE, state, answered("3", "case", "R", 1))
+    state = fold(CATEGORIES, SHAPE, [answered("1", "case", "R", 2), answered("2", "1", "omitted", 2)])
     with pytest.raises(Refused, match="needs a fact of the reference that is not omitted"):
-        step(CATEGORIES, SHAPE, state, put("3", "1", "incorrect", 9))
-    assert step(CATEGORIES, SHAPE, state, put("3", "2", "incorrect", 9)), "the other text omits nothing"
+        step(CATEGORIES, SHAPE, state, answered("3", "1", "incorrect", 9))
+    assert step(CATEGORIES, SHAPE, state, answered("3", "2", "incorrect", 9)), "the other text omits nothing"
 
 
 def test_a_limit_broken_by_earlier_rules_can_be_mended_in_steps():
-    state = fold(FACTS, SHAPE, [put("1", "1", "G", 3), put("2", "1", "RG", 9)])
-    better = step(FACTS, SHAPE, state, put("3", "1", "RG", 5))
+    state = fold(FACTS, SHAPE, [answered("1", "1", "G", 3), answered("2", "1", "RG", 9)])
+    better = step(FACTS, SHAPE, state, answered("3", "1", "RG", 5))
     with pytest.raises(Refused):
-        step(FACTS, SHAPE, better, put("4", "1", "RG", 6))
+        step(FACTS, SHAPE, better, answered("4", "1", "RG", 6))
     assert status(FACTS, better, "1") == "open"
-
-
-def test_what_was_typed_without_a_pause_is_undone_as_one():
-    def typed(event: str, value: int, at: float) -> Event:
-        return put(event, "1", "G", value)._replace(at=at)
-
-    past = [mark("a"), typed("x", 1, 10.0), typed("y", 12, 10.4)]
-    assert undo_targets(past) == ["y", "x"]
-    past.append(Event("u", "undo", {"targets": ["y", "x"]}))
-    assert answers(FACTS, fold(FACTS, SHAPE, past), "1")["G"] == 1, "the highlight alone"
-    assert redo_targets(past) == ["y", "x"]
-    assert undo_targets([typed("x", 1, 10.0), typed("y", 12, 60.0)]) == ["y"], "a pause between them"
-    assert undo_targets([typed("x", 3, 10.0), typed("y", 4, 10.4)]) == ["y"], "another number"
-
-
-def test_changes_of_one_group_are_undone_as_one():
-    past = [mark("a")] + [e._replace(payload={**e.payload, "group": "all"}) for e in no_errors("1", "2")]
-    assert len(undo_targets(past)) == 8
-    past.append(Event("u", "undo", {"targets": undo_targets(past)}))
-    assert undo_targets(past) == ["ea"]
 
 
 def test_flags_with_a_reason_and_what_cannot_be_judged():
     def flag(slot: str, name: str, on: bool = True, reason: str = "illegible") -> Event:
         return Event(f"f-{slot}-{name}-{on}", "flag", {"slot": slot, "flag": name, "on": on, "reason": reason})
 
-    state = step(PHRASES, SHAPE, empty(), flag("1", "cannot_judge"))
+    state = step(PHRASES, SHAPE, empty_state(), flag("1", "cannot_judge"))
     assert status(PHRASES, state, "1") == "answered"
     assert set(answers(PHRASES, state, "1").values()) == {None}
     assert status(PHRASES, step(PHRASES, SHAPE, state, flag("2", "skip")), "2") == "open"
@@ -192,23 +153,28 @@ def test_flags_with_a_reason_and_what_cannot_be_judged():
     with pytest.raises(Refused, match="no flag"):
         step(PHRASES, SHAPE, state, flag("2", "nonsense"))
     assert step(PHRASES, SHAPE, state, flag("1", "cannot_judge", on=False))["flags"] == {}
-    whole = step(FACTS, SHAPE, empty(), flag("case", "cannot_judge"))
+    whole = step(FACTS, SHAPE, empty_state(), flag("case", "cannot_judge"))
     assert step(FACTS, SHAPE, whole, Event("d", "done", {}))["done"], "no count is asked of a case nobody can judge"
 
 
 def test_what_was_changed_since_the_page_was_drawn():
-    before = fold(FACTS, SHAPE, [put("1", "1", "G", 3)])
-    now = fold(FACTS, SHAPE, [put("1", "1", "G", 3), mark("m"), put("2", "1", "coherence", 1)])
-    assert changed_between(before, now, FACTS, put("3", "1", "G", 5)), "a highlight was added to the count"
-    assert changed_between(before, now, FACTS, put("3", "1", "coherence", 0))
-    assert not changed_between(before, now, FACTS, put("3", "case", "R", 5))
+    before = fold(FACTS, SHAPE, [answered("1", "1", "G", 3)])
+    now = fold(FACTS, SHAPE, [answered("1", "1", "G", 3), marked("m"), answered("2", "1", "coherence", 1)])
+    assert changed_between(before, now, FACTS, answered("3", "1", "G", 5)), "a highlight was added to the count"
+    assert changed_between(before, now, FACTS, answered("3", "1", "coherence", 0))
+    assert not changed_between(before, now, FACTS, answered("3", "case", "R", 5))
     assert changed_between(before, now, FACTS, Event("d", "done", {}))
-    assert not changed_between(before, now, FACTS, mark("n"))
+    assert not changed_between(before, now, FACTS, marked("n"))
 
 
 def test_counts_that_cannot_be_are_named():
-    events = [put("1", "case", "R", 2), put("2", "1", "G", 3), put("3", "1", "RG", 4), put("4", "1", "C", 3)]
-    listed = [p.text for p in problems(FACTS, Shape(40, (30,)), fold(FACTS, Shape(40, (30,)), events))]
+    events = [
+        answered("1", "case", "R", 2),
+        answered("2", "1", "G", 3),
+        answered("3", "1", "RG", 4),
+        answered("4", "1", "C", 3),
+    ]
+    listed = [p.text for p in problems(FACTS, TaskShape(40, (30,)), fold(FACTS, TaskShape(40, (30,)), events))]
     assert listed == [
         "Text A: “{coherence}” has no answer yet.",
         "Text A: “{RG}” cannot be more than “{G}”.",
@@ -221,7 +187,7 @@ def test_counts_that_cannot_be_are_named():
 def test_stepping_and_folding_agree(moves):
     """The state kept step by step is the one rebuilt from the events, whatever came in."""
     past: list[Event] = []
-    state = empty()
+    state = empty_state()
     names = itertools.count()
     for kind, number in moves:
         name = f"x{next(names)}"
@@ -247,9 +213,9 @@ def test_stepping_and_folding_agree(moves):
 
 
 def test_the_same_stretch_is_not_highlighted_twice():
-    state = step(FACTS, SHAPE, empty(), mark("a"))
+    state = step(FACTS, SHAPE, empty_state(), marked("a"))
     with pytest.raises(Refused, match="highlighted already"):
-        step(FACTS, SHAPE, state, mark("b"))
+        step(FACTS, SHAPE, state, marked("b"))
 
 
 CATEGORIES = load_protocol("fact-categories")
@@ -263,7 +229,7 @@ def test_a_typed_fact_counts_as_a_highlight_does():
     events = [
         typed("a", "patient – takes – aspirin"),
         typed("b", " patient – has – asthma "),
-        mark("c", kind="correct"),
+        marked("c", kind="correct"),
     ]
     events.append(Event("f", "flag", {"mark": "a", "flag": "critical", "on": True}))
     state = fold(CATEGORIES, SHAPE, events)
@@ -277,12 +243,12 @@ def test_a_typed_fact_counts_as_a_highlight_does():
 
 
 def test_typed_facts_that_are_refused():
-    state = step(CATEGORIES, SHAPE, empty(), typed("a", "he – smokes"))
+    state = step(CATEGORIES, SHAPE, empty_state(), typed("a", "he – smokes"))
     with pytest.raises(Refused, match="there already"):
         step(CATEGORIES, SHAPE, state, typed("b", "he – smokes"))
     with pytest.raises(Refused, match="highlighted, not typed"):
-        step(FACTS, SHAPE, empty(), typed("a", "he – smokes", kind="fact"))
+        step(FACTS, SHAPE, empty_state(), typed("a", "he – smokes", kind="fact"))
     with pytest.raises(Refused, match="outside the text"):
-        step(CATEGORIES, SHAPE, empty(), typed("a", "  "))
-    long = step(CATEGORIES, SHAPE, empty(), typed("a", "x" * 999))
+        step(CATEGORIES, SHAPE, empty_state(), typed("a", "  "))
+    long = step(CATEGORIES, SHAPE, empty_state(), typed("a", "x" * 999))
     assert len(long["marks"][0]["text"]) == 300

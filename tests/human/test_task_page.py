@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the human room needs the extra 'serve'")
 pytest.importorskip("selenium.webdriver", reason="needs the extra browser (selenium)")
 
 from tests.human.browser import CHROMIUM, DRIVER, Page, Served, keys, open_task
@@ -207,7 +206,7 @@ def test_a_quick_reload_loses_nothing(drivers, serve):
 
 
 def test_two_tabs_never_overwrite_each_other_silently(drivers, serve):
-    from medassay.human.journal import NewEvent
+    from medassay.human.events import NewEvent
 
     served = serve()
     page = open_task(drivers[0], served)

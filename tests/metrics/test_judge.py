@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import select
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +17,7 @@ from medassay.cases import Case
 from medassay.engine.local import run
 from medassay.engine.store import Store
 from medassay.errors import InputError, MedassayError
-from medassay.metrics.endpoint import Budget, CallFailed, _retry_after, checked_url
+from medassay.metrics.endpoint import Budget, CallFailed, checked_url, retry_after_seconds
 from medassay.metrics.judge import Judge, filled, read_answer, read_prompt
 from medassay.metrics.registry import load_metric
 
@@ -125,24 +125,37 @@ def test_what_may_pass_is_retried(server: Server, code: int) -> None:
     assert score.value == 0.8 and len(server.asked) == 3
 
 
+class RecordedWaits(threading.Event):
+    """An event whose waits are written down and end at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.seconds.append(timeout)
+        return self.is_set()
+
+
 def test_retry_after_is_honoured(server: Server) -> None:
-    server.replies = [fails(429, Retry_After="1"), says(right)]
-    start = time.monotonic()
-    [score] = judge(server, backoff=0.0).score([CASE])
-    assert score.value == 0.8 and time.monotonic() - start >= 1
+    server.replies = [fails(429, Retry_After="20"), says(right)]
+    metric = judge(server, backoff=0.0)
+    metric.endpoint.stopped = waits = RecordedWaits()
+    [score] = metric.score([CASE])
+    assert score.value == 0.8 and waits.seconds == [20.0]
     server.replies = [fails(429, Retry_After="3600")]
     [score] = judge(server).score([CASE])
     assert score.failed == "HTTP 429; the endpoint asks to wait 3600 s"
 
 
 def test_retry_after_as_a_date() -> None:
-    assert _retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
-    assert _retry_after("7") == 7.0
-    assert _retry_after("soon") is None and _retry_after(None) is None
+    assert retry_after_seconds("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
+    assert retry_after_seconds("7") == 7.0
+    assert retry_after_seconds("soon") is None and retry_after_seconds(None) is None
 
 
 def hangs(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
-    time.sleep(0.6)
+    handler.connection.recv(1)  # until the client gives up
 
 
 def drips(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
@@ -152,7 +165,7 @@ def drips(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
     for _ in range(12):
         handler.wfile.write(b" ")
         handler.wfile.flush()
-        time.sleep(0.1)
+        select.select([handler.connection], [], [], 0.1)  # shorter than the client's timeout
 
 
 def breaks(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
@@ -237,13 +250,14 @@ def test_the_budget_of_tokens(server: Server) -> None:
 
 def test_calls_go_side_by_side(server: Server) -> None:
     waiting = most = 0
+    together = threading.Barrier(3)  # nobody is answered before three have called
 
     def slow(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         nonlocal waiting, most
         with server.lock:
             waiting += 1
             most = max(most, waiting)
-        time.sleep(0.1)
+        together.wait(30)
         with server.lock:
             waiting -= 1  # before the answer: whoever has it may call again at once
         says(right)(handler, body)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.metrics.dimensions import Given, three
 
 from medassay.cases import Case
-from medassay.engine.scores_file import Flat
+from medassay.engine.scores_file import FlatRecords
 from medassay.errors import InputError, MedassayError
 from medassay.metrics.policy import Policy, parse_weights, read_policy
 from medassay.metrics.trust import Trust
@@ -122,7 +122,7 @@ def test_a_policy_that_deploys_partial_trust_is_refused(tmp_path: Path) -> None:
 def test_the_row_has_its_columns_in_order() -> None:
     metric = Trust(three())
     one = case(g=1.0, l=1.0, s=1.0)
-    record = Flat([metric])(one, {"trust": metric.score([one])[0]})
+    record = FlatRecords([metric])(one, {"trust": metric.score([one])[0]})
     ours = [name for name in record if name.startswith(("trust", "route"))]
     assert ours == [
         *("trust", "trust.grounding", "trust.logic", "trust.stability", "trust.weight"),

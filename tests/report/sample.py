@@ -115,3 +115,13 @@ def sample() -> Result:
         Given("support", sentences),
         Given("cost", lambda case: Score(float(len(case.candidate))), bounds=(0.0, None), higher_is_better=False),
     )
+
+
+FEVER = Case(
+    "a",
+    "She has fever of 39 degrees. She takes ibuprofen daily. She denies cough.",
+    ("She has fever of 38 degrees. She denies cough. She has severe nausea.",),
+    source="Doctor: Do you take ibuprofen daily? Patient: Yes.",
+    system="alder",
+    row=2,
+)

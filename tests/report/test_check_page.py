@@ -11,23 +11,14 @@ from typing import Any
 
 import pytest
 from tests.language.checker_double import OverlapChecker, installed
-from tests.report.sample import HOSTILE
-from tests.report.test_page import Reader
+from tests.report.reader import PageReader
+from tests.report.sample import FEVER, HOSTILE
 
 from medassay.cases import Case
 from medassay.metrics.statement_check import StatementCheck
 from medassay.report import check_page
 from medassay.report.check_page import CheckPage
 from medassay.report.check_summary import CheckSummary
-
-FEVER = Case(
-    "a",
-    "She has fever of 39 degrees. She takes ibuprofen daily. She denies cough.",
-    ("She has fever of 38 degrees. She denies cough. She has severe nausea.",),
-    source="Doctor: Do you take ibuprofen daily? Patient: Yes.",
-    system="alder",
-    row=2,
-)
 
 
 @pytest.fixture
@@ -36,13 +27,13 @@ def metric() -> Iterator[StatementCheck]:
         yield StatementCheck()
 
 
-def page_of(metric: StatementCheck, cases: list[Case]) -> Reader:
+def page_of(metric: StatementCheck, cases: list[Case]) -> PageReader:
     summary = CheckSummary()
     page = CheckPage(Path("unused.html"), metric, summary)
     for case, score in zip(cases, metric.score(cases)):
         summary.add(case, {"check": score})
         page.add(case, {"check": score})
-    return Reader(page.html())
+    return PageReader(page.html())
 
 
 def test_each_statement_is_carried_with_the_verdict_that_counts(metric: StatementCheck) -> None:
@@ -84,13 +75,6 @@ def test_the_policy_admits_the_pages_own_script_and_style_alone(metric: Statemen
     assert not [a for _, a in reader.elements if "style" in a or "src" in a]
 
 
-def test_the_summary_counts_by_system(metric: StatementCheck) -> None:
-    text = page_of(metric, [FEVER]).text
-    assert "supported 2 (67 %) unsupported 0 (0 %) wrong 1 (33 %)" in text
-    assert "stated 1 (33 %) missing 1 (33 %) misstated 1 (33 %)" in text
-    assert "wrong: value 1" in text and "missing: finding 1" in text
-
-
 def test_a_case_that_cannot_be_judged_is_carried_with_its_reason(metric: StatementCheck) -> None:
     reader = page_of(metric, [FEVER, Case("b", "She has fever.", row=3)])
     case = reader.data["cases"][1]
@@ -125,3 +109,10 @@ def test_lone_surrogates_are_written(metric: StatementCheck, tmp_path: Path) -> 
     page.add(case, scores)
     page.finish()
     assert (tmp_path / "p.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_the_page_counts_by_system(metric: StatementCheck) -> None:
+    text = page_of(metric, [FEVER]).text
+    assert "supported 2 (67 %) unsupported 0 (0 %) wrong 1 (33 %)" in text
+    assert "stated 1 (33 %) missing 1 (33 %) misstated 1 (33 %)" in text
+    assert "wrong: value 1" in text and "missing: finding 1" in text

@@ -19,7 +19,7 @@ from medassay.report.terminal import (
     print_metric_card,
     print_metric_list,
     print_summary,
-    shown,
+    printable,
     summary_text,
 )
 from medassay.scores import Score
@@ -93,8 +93,8 @@ def test_hostile_names_neither_steer_the_terminal_nor_are_read_as_markup(width: 
 
 
 @given(st.text(st.characters(codec=None), max_size=80))
-def test_shown_is_always_printable(text: str) -> None:
-    safe = shown(text)
+def test_printable_is_always_printable(text: str) -> None:
+    safe = printable(text)
     assert safe.isprintable() and len(safe.encode("utf-8")) >= 0
     assert safe == text or "\\" in safe or safe.endswith("…")
 
@@ -119,8 +119,8 @@ class Card(Metric):
     broken there.
     A line of its own stays one.
 
-    >>> 'never' + ' shown'
-    'never shown'
+    >>> 'never' + ' printable'
+    'never printable'
     """
 
     summary = "counts [bold]errors[/bold]"
@@ -143,7 +143,7 @@ def test_metric_list_and_card() -> None:
     card = drawn(100, print_metric_card, "errors", Card)
     for part in ("0 … ∞", "lower", "errors.rate", "stem=False, references=best", "Someone, 2024", "at length"):
         assert part in card
-    assert "never shown" not in card
+    assert "never printable" not in card
     assert "in this project, is broken there.\nA line of its own stays one." in drawn(
         200, print_metric_card, "errors", Card
     )

@@ -53,7 +53,7 @@ async def unread() -> dict[str, Any]:
 
 
 async def silent() -> dict[str, Any]:
-    await asyncio.sleep(3600)
+    await asyncio.Event().wait()
     raise AssertionError("unreachable")
 
 
@@ -82,7 +82,7 @@ def within(limits: Limits, story: Callable[[Scoring], Awaitable[None]]) -> None:
     async def run() -> None:
         scorer = Scorer(Length())
         scoring = Scoring(scorer, limits, None)
-        scoring.batcher = Batcher(scorer, room=limits.room, batch=limits.batch, patience=0)
+        scoring.batcher = Batcher(scorer, capacity=limits.capacity, batch=limits.batch, batch_wait=0)
         await story(scoring)
         await scoring.batcher.close()
         await asyncio.sleep(0)
@@ -91,10 +91,16 @@ def within(limits: Limits, story: Callable[[Scoring], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
+async def accepted(scoring: Scoring) -> None:
+    """Wait until a request's cases are in the queue."""
+    while not scoring.batcher.taken:
+        await asyncio.sleep(0)
+
+
 def test_bytes_of_all_requests_count_against_one_bound() -> None:
     async def story(scoring: Scoring) -> None:
         first = asyncio.create_task(scoring.answer(scope(600), receiving(body_of(600))))
-        await asyncio.sleep(0.01)
+        await accepted(scoring)
         assert scoring.held.bytes == 600
         refused = await scoring.answer(scope(500), unread)
         assert refused.status_code == 429 and b"too many bytes" in refused.body
@@ -119,7 +125,7 @@ def test_where_cases_have_no_room_no_body_is_read() -> None:
     async def story(scoring: Scoring) -> None:
         body = b'{"candidates": ["a", "b"]}'
         first = asyncio.create_task(scoring.answer(scope(len(body)), receiving(body)))
-        await asyncio.sleep(0.01)
+        await accepted(scoring)
         refused = await scoring.answer(scope(26), unread)
         assert refused.status_code == 429
         await sent(refused)
@@ -130,7 +136,7 @@ def test_where_cases_have_no_room_no_body_is_read() -> None:
         assert refused.status_code == 503
         await sent(refused)
 
-    within(Limits(room=2), story)
+    within(Limits(capacity=2), story)
 
 
 def test_a_request_that_is_too_large_is_not_read() -> None:
@@ -163,7 +169,7 @@ def test_a_request_that_does_not_come_is_not_waited_for() -> None:
         with pytest.raises(asyncio.CancelledError):
             await waiting
 
-    within(Limits(slowest=0.02), story)
+    within(Limits(arrival_seconds=0.02), story)
 
 
 def test_a_long_answer_is_held_until_it_is_read() -> None:
@@ -172,14 +178,15 @@ def test_a_long_answer_is_held_until_it_is_read() -> None:
         body = json.dumps({"candidates": [str(k) for k in range(2000)]}).encode()
         answer = await scoring.answer(scope(len(body)), receiving(body))
         assert scoring.held.bytes == len(answer.body) > 2**16
-        read = asyncio.Event()
+        read, blocked = asyncio.Event(), asyncio.Event()
 
         async def send(message: Any) -> None:
             if message.get("body") == b"":
+                blocked.set()
                 await read.wait()  # servers wait here until what was sent before has left
 
         sending = asyncio.create_task(answer({}, unread, send))
-        await asyncio.sleep(0.01)
+        await blocked.wait()
         assert scoring.held.bytes == len(answer.body)
         read.set()
         await sending

@@ -136,37 +136,36 @@ def agreement_command(
     """Agreement on raw answers and derived scores, and each system's means, as published."""
     from rich.console import Console
 
-    from medassay.human import show
+    from medassay.human import terminal
 
     console.check_paths({"study": files_of(study)}, {"--report": report}, table=out)
     ratings, units = _ratings(study, protocol)
     if not ratings.rows:
         raise InputError(f"{study}: no task is finished yet")
-    from medassay.human.effects import effects
-    from medassay.human.tables import agreement, choice_shares, system_table
+    from medassay.human.tables import agreement, choice_shares, effects, system_table
 
     rows = agreement(ratings, resamples=resamples, seed=seed)
     systems = system_table(ratings)
-    terminal = Console()
-    if not terminal.is_terminal:  # a pipe has no width, but rich assumes one and would fold the columns
-        terminal = Console(width=140)
-    show.print_agreement(terminal, ratings, rows)
-    show.print_choices(terminal, choice_shares(ratings))
+    screen = Console()
+    if not screen.is_terminal:  # a pipe has no width, but rich assumes one and would fold the columns
+        screen = Console(width=140)
+    terminal.print_agreement(screen, rows)
+    terminal.print_choices(screen, choice_shares(ratings))
     if units:
-        from medassay.human.highlights import span_agreement
+        from medassay.human.tables import span_agreement
 
-        show.print_spans(terminal, span_agreement(open_store(study)))
-    show.print_systems(terminal, ratings, systems)
+        terminal.print_spans(screen, span_agreement(open_store(study)))
+    terminal.print_systems(screen, ratings, systems)
     draft_effects = effects(ratings, resamples=resamples, seed=seed)
-    show.print_effects(terminal, draft_effects)
+    terminal.print_effects(screen, draft_effects)
     if out is not None:
         from medassay.files import write_rows
 
-        write_rows(show.agreement_records(rows), out)
+        write_rows(terminal.agreement_records(rows), out)
         private(out)
         print(f"table written to {out}")
     if report is not None:
-        from medassay.human.report import write_page
+        from medassay.human.report_page import write_page
 
         write_page(ratings, rows, systems, report, title=study.stem, units=units, effects=draft_effects)
         private(report)
@@ -176,7 +175,7 @@ def agreement_command(
 def _ratings(path: Path, protocol: str | None) -> tuple[Ratings, list[Unit]]:
     """Ratings, and the texts they speak of where they are at hand."""
     if path.suffix.lower() in (".yaml", ".yml"):
-        from medassay.human.ratings import from_store
+        from medassay.human.live import from_store
 
         store = open_store(path)
         return from_store(store), store.units()
@@ -203,7 +202,7 @@ def export_command(
     """Write the results; `texts` is a case file with human scores, ready for `medassay score`."""
     from medassay.files import write_rows
     from medassay.human.export import per_annotator, per_text
-    from medassay.human.ratings import from_store
+    from medassay.human.live import from_store
 
     console.check_paths({"study": files_of(study)}, {}, table=out)
     store = open_store(study)

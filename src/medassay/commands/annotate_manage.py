@@ -36,10 +36,10 @@ def read_secret(path: Path | None) -> str | dict[str, str] | None:
 def links_text(store: Store, url: str, secret: str | Mapping[str, str] | None) -> str:
     """Everybody's link, one per line."""
     from medassay.human.access import Access, load_key
-    from medassay.human.people import links
+    from medassay.human.people import current_links
 
     access = Access(load_key(store.study.key_path), secret)
-    good = links(store)
+    good = current_links(store)
     listed = {name: f"{url}/enter/{access.link(name, number)}" for name, number in good.annotators.items()}
     for name, number in good.coordinators.items():
         own = access.coordinator_link(name, number)
@@ -97,7 +97,7 @@ def draft_command(
 ) -> None:
     """Make the machine's draft of every text, and draw by lot which tasks show it (half of them)."""
     store = open_store(study)
-    from medassay.human.drafts import check_study, make_drafts, remove_drafts
+    from medassay.human.drafts import check_draft_allowed, make_drafts, remove_drafts
     from medassay.human.people import COMMAND_LINE
 
     if off:
@@ -105,7 +105,7 @@ def draft_command(
         return
     from medassay.models import load
 
-    check_study(store.study)
+    check_draft_allowed(store.study)
     shown = make_drafts(
         store,
         load("checker", models),
@@ -139,4 +139,4 @@ def restore_command(
 
     study, events = restore(archive, folder, database)
     private(study.path)
-    print(f"{study.path}: {events} changes restored and checked")
+    print(f"{study.path}: {events} changes read_state and checked")

@@ -151,9 +151,9 @@ class PerturbRun:
 
     @property
     def _folder(self) -> Path | None:
-        from medassay.engine.trust import beside
+        from medassay.engine.trust import image_folder
 
-        return self.images or beside(self.cases)
+        return self.images or image_folder(self.cases)
 
     def _usable(self) -> Iterator[Case]:
         from medassay.cases import read_cases

@@ -81,10 +81,10 @@ def score_and_tell(job: FileRun) -> FileOutcome:
 
     from rich.console import Console
 
-    from medassay.engine.worker import RARELY
+    from medassay.engine.worker import GC_THRESHOLDS
     from medassay.report import print_summary
 
-    gc.set_threshold(*RARELY)
+    gc.set_threshold(*GC_THRESHOLDS)
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)
     console.say_warnings(outcome.remarks)

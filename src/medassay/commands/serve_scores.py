@@ -40,7 +40,7 @@ def serve_scores(
     one_thread_for_blas()
     from medassay.metrics.registry import DEFAULT
     from medassay.serving.app import create_app, serve
-    from medassay.serving.hosts import own_names
+    from medassay.serving.hosts import allowed_names
     from medassay.serving.limits import Limits
     from medassay.serving.scorer import Scorer
 
@@ -58,7 +58,7 @@ def serve_scores(
     shown = f"[{host}]" if ":" in host else host
     print(f"Serving {', '.join(metric.name for metric in scorer.metrics)} on http://{shown}:{port}", flush=True)
     print(f"What can be asked: http://{shown}:{port}/docs. Stop with Ctrl+C.", flush=True)
-    limits, hosts = Limits(room=room, batch=batch), own_names(host, allow_host or ())
+    limits, hosts = Limits(capacity=room, batch=batch), allowed_names(host, allow_host or ())
     serve(create_app(scorer, limits, key=key, hosts=hosts), host, port)
 
 

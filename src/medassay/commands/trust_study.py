@@ -350,14 +350,14 @@ def _read(
     path: Path, images: Path | None, columns: dict[str, str], format: str | None, limit: int
 ) -> tuple[list[Case], list[str]]:
     """Cases with their images looked up, and the rows that had problems."""
-    from medassay.engine.trust import TrustSource, troubles
+    from medassay.engine.trust import TrustSource, row_problems
 
     cases, problems = [], []
     for row in TrustSource(str(path), columns, format, images=images)():
         if row.case is None:
             problems.append(f"row {row.number}: {row.problem}")
         elif row.case.has("candidate"):
-            problems += [f"row {row.number}: {trouble}" for trouble in troubles(row.case, {})]
+            problems += [f"row {row.number}: {trouble}" for trouble in row_problems(row.case, {})]
             cases.append(row.case)
         if limit and len(cases) == limit:
             break

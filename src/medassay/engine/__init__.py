@@ -5,7 +5,7 @@ from __future__ import annotations
 from medassay.engine.base import CaseFiles, Engine, Scored, Source
 from medassay.engine.job import Failures, Job, Outcome
 from medassay.engine.local import Local, score_cases
-from medassay.engine.scores_file import Flat, ScoresFile
+from medassay.engine.scores_file import FlatRecords, ScoresFile
 from medassay.engine.sinks import DistributionFile, EvidenceFile, RouteCount, Sink
 from medassay.engine.store import Store
 from medassay.errors import MedassayError, UnknownName, nearest
@@ -17,7 +17,7 @@ __all__ = [
     "Engine",
     "EvidenceFile",
     "Failures",
-    "Flat",
+    "FlatRecords",
     "Job",
     "Local",
     "Outcome",

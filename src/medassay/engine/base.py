@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
 from medassay.cases import Case, Row, read_cases
 from medassay.engine.store import Store
@@ -99,3 +99,9 @@ def chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
     stream = iter(rows)
     while chunk := list(islice(stream, size)):
         yield chunk
+
+
+def case_fields(case: Case) -> tuple[Any, ...]:
+    """The fields of a case as plain data, in the order that `Case` takes them."""
+    extra = dict(case.extra)
+    return case.id, case.candidate, case.references, case.source, case.image, case.system, extra, case.row

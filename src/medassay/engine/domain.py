@@ -14,7 +14,7 @@ LEAST_SHARE = 0.25
 """Share of the rows from which a run is warned about: unusual reports among the others read as something else too."""
 
 
-class DomainWatch(Sink):
+class DomainCheck(Sink):
     """Counts the rows whose reference (the candidate, where there is none) does not read like a pathology report.
 
     Only where a metric of the run is made for pathology reports; it then says so from a quarter of the rows on.
@@ -43,9 +43,9 @@ class DomainWatch(Sink):
         """The warning, where there is one."""
         if not self.rows or self.others < LEAST_SHARE * self.rows:
             return ()
-        made, number = ("is made", "its number") if len(self.names) == 1 else ("are made", "their numbers")
+        verb, number = ("is made", "its number") if len(self.names) == 1 else ("are made", "their numbers")
         return (
-            f"{', '.join(self.names)} {made} for pathology reports, and {self.others:,} of {self.rows:,} rows "
+            f"{', '.join(self.names)} {verb} for pathology reports, and {self.others:,} of {self.rows:,} rows "
             f"({100 * self.others / self.rows:.0f} %) do not read like one; nothing stands behind {number} there "
             "(see docs/which-metric.md)",
         )

@@ -1,4 +1,4 @@
-"""Reports written by the subject model while a trust run goes on, kept so that a resume writes none again.
+"""Reports written by the subject model during a trust run, stored so that a resumed run writes none of them again.
 
 For each case with an image the subject writes what is missing of three reports: the plain one (`candidate`),
 the one about the image with perturbed stains (`candidate_stain`), the one under a false history
@@ -29,8 +29,8 @@ ADDED = frozenset(
 """Columns that a generator may add to the cases."""
 
 
-class Texts:
-    """Generated reports by content, in the file of the run's store; safe from several threads."""
+class ReportStore:
+    """Generated reports by content, in the file of the run's store; safe to use from several threads."""
 
     def __init__(self, path: Path) -> None:
         self.lock = threading.Lock()
@@ -44,16 +44,16 @@ class Texts:
     def get(self, key: bytes) -> str | None:
         """The report of that key, if it was written before."""
         with self.lock:
-            found = self.db.execute("SELECT text FROM texts WHERE key = ?", (key,)).fetchone()
-        return None if found is None else str(found[0])
+            row = self.db.execute("SELECT text FROM texts WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
 
     def put(self, key: bytes, text: str) -> None:
-        """Keep a report; on return it survives a kill."""
+        """Store a report; once this returns, it survives a kill."""
         with self.lock, self.db:
             self.db.execute("INSERT OR REPLACE INTO texts VALUES (?, ?)", (key, text))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.db.close()
 
 
@@ -61,14 +61,14 @@ class Generator:
     """Fills the reports that cases lack, several cases at a time, in order.
 
     images: the folder that relative image names are looked for in. stained: the folder of perturbed copies.
-    written: how many reports were written by the subject, and how many were found in the store.
+    written, reused: how many reports were written by the subject, and how many were read from the store.
     """
 
     def __init__(
         self,
         subject: Subject,
         prompts: Prompts,
-        texts: Texts,
+        reports: ReportStore,
         *,
         images: Path | None,
         stained: Path,
@@ -76,10 +76,10 @@ class Generator:
         seed: int = 0,
         histories: str = VERSION,
     ) -> None:
-        self.subject, self.prompts, self.texts = subject, prompts, texts
+        self.subject, self.prompts, self.reports = subject, prompts, reports
         self.images, self.stained, self.mpp = images, stained, mpp
         self.seed, self.histories = seed, histories
-        self.written = self.found = 0
+        self.written = self.reused = 0
         self._counting = threading.Lock()
         self._staining = threading.Lock()
 
@@ -142,16 +142,16 @@ class Generator:
     def _into(self, extra: dict[str, Value], column: str, image: Path, prompt: str) -> str | None:
         """Write one report into its column; where it fails, an empty text and the reason."""
         key = self._key(image, prompt)
-        text = self.texts.get(key)
+        text = self.reports.get(key)
         with self._counting:
-            self.found += text is not None
+            self.reused += text is not None
         if text is None:
             try:
                 text = self.subject.write(image, self.prompts.system, prompt)
             except (GenerationFailed, InputError) as error:
                 extra[column], extra[f"{column}_error"] = "", str(error)
                 return None
-            self.texts.put(key, text)
+            self.reports.put(key, text)
             with self._counting:
                 self.written += 1
         extra[column] = text

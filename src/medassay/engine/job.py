@@ -1,4 +1,4 @@
-"""A whole run: rows from a source, through an engine, into sinks; and what went wrong on the way."""
+"""A whole run: rows from a source, through an engine, into sinks; and the problems of its rows and metrics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Check = Callable[[Case, Mapping[str, Score]], Sequence[str]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run came to beside what its sinks hold.
+    """The result of a run, apart from what its sinks hold.
 
     problems: rows that could not be read, that lack something, or on which a metric failed; then the metrics below.
     ended: metrics that failed on every case, each with its error. remarks: what a reader of the results must know.
@@ -96,7 +96,7 @@ class Job:
     progress: Progress = iter
 
     def run(self) -> Outcome:
-        """Do it. Raises InputError where no row is usable."""
+        """Score all rows and finish the sinks. Raises InputError where no row is usable."""
         self._problems: list[str] = []
         self._widths: dict[str, int] = {}
         failures = Failures(self.metrics)
@@ -108,33 +108,33 @@ class Job:
             batches = self.engine.score(self.source, self.metrics, self.store, batch=self.batch, evidence=evidence)
             with closing(batches):
                 for batch in self.progress(batches):
-                    count += sum(self._take(scored, failures) for scored in batch)
+                    count += sum(self._pass_on(scored, failures) for scored in batch)
             if count == 0:
                 raise InputError(f"{self.name}: no usable row. First problem: {self._problems[0]}")
             for problem in failures.problems():
-                self._tell(problem)
+                self._report(problem)
             remarks = finish(self.sinks)
         return Outcome(self._problems, failures.ended, remarks)
 
-    def _take(self, scored: Scored, failures: Failures) -> bool:
+    def _pass_on(self, scored: Scored, failures: Failures) -> bool:
         """Hand one row to the sinks; whether it is a case."""
         case, location = scored.row.case, scored.row.location
         if case is None:
-            self._tell(f"{location}: {scored.row.problem}")
+            self._report(f"{location}: {scored.row.problem}")
             return False
         if not case.has("candidate"):
-            self._tell(f"{location}: column '{self.candidate}' is empty; the case is unscored", stop=self.strict)
-        scores = self._alike(scored.scores)
+            self._report(f"{location}: column '{self.candidate}' is empty; the case is unscored", stop=self.strict)
+        scores = self._check_statistics(scored.scores)
         failed = failures.add(location, case, scores)
         if failed is not None and self.strict:
             raise InputError(f"{self.name}, {failed}")
         feed(self.sinks, case, scores)
         for check in self.checks:
             for problem in check(case, scores):
-                self._tell(f"{location}: {problem}", stop=self.strict)
+                self._report(f"{location}: {problem}", stop=self.strict)
         return True
 
-    def _alike(self, scores: Mapping[str, Score]) -> Mapping[str, Score]:
+    def _check_statistics(self, scores: Mapping[str, Score]) -> Mapping[str, Score]:
         """The scores; one with another number of statistics than those before it cannot be added up and has failed."""
         odd: dict[str, Score] = {}
         for name, score in scores.items():
@@ -144,7 +144,7 @@ class Job:
                     odd[name] = Score.failure(f"ValueError: {number} statistics, and {first} for the cases before")
         return {**scores, **odd} if odd else scores
 
-    def _tell(self, problem: str, *, stop: bool = False) -> None:
+    def _report(self, problem: str, *, stop: bool = False) -> None:
         if stop:
             raise InputError(f"{self.name}, {problem}")
         self._problems.append(problem)

@@ -1,8 +1,8 @@
-"""The local engine: this machine's cores filled with worker processes, or everything in this process.
+"""The local engine: worker processes on this machine's cores, or everything in this process.
 
-Metrics that need the cores are measured by worker processes, whose models share the cores out among them. A metric
-that waits for an endpoint has a process of its own; those whose models run on torch, and fill a graphics card by
-themselves, share one thread.
+Metrics that need the cores are measured by worker processes, which share the cores. A metric that waits for an
+endpoint has its own process. Metrics whose models run on torch, and fill a graphics card by themselves, share one
+thread.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from medassay.cases import Case, Row
 from medassay.cores import cores
 from medassay.engine.base import Batches, Scored, Source
 from medassay.engine.placement import batch_size, placement
-from medassay.engine.slices import Measured, Pool, Slices, Unit
+from medassay.engine.slices import Measured, Pool, SliceRunner, WorkUnit
 from medassay.engine.store import Store
 from medassay.engine.worker import measure
 from medassay.errors import MedassayError
@@ -29,12 +29,12 @@ from medassay.scores import Score
 _ONE_AT_A_TIME = threading.RLock()
 
 
-class InProcess:
-    """The pool of one: slices are measured at once, in this thread."""
+class InProcessPool:
+    """A pool without processes: slices are measured at once, in this thread."""
 
     ahead = 0
 
-    def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
+    def submit(self, units: Sequence[WorkUnit], *, texts: bool) -> list[Future[Measured]]:
         """Futures that are done already."""
         futures: list[Future[Measured]] = []
         for unit in units:
@@ -46,17 +46,17 @@ class InProcess:
         """Nothing is left open."""
 
 
-class Machine:
+class LocalPool:
     """Worker processes for the metrics that need cores, one for each that waits for a network, a thread for the rest.
 
     workers: processes for the metrics that need cores. case_timeout: seconds that each of these may take for a case.
     """
 
     def __init__(self, metrics: Sequence[Metric], workers: int, case_timeout: float | None = None) -> None:
-        from medassay.engine.workers import Workers
+        from medassay.engine.workers import WorkerPool
 
         placed = {id(metric): placement(metric) for metric in metrics}
-        on_cores = Workers(
+        on_cores = WorkerPool(
             [metric for metric in metrics if placed[id(metric)] == "cores"],
             workers,
             threads=max(1, cores() // workers),
@@ -66,8 +66,8 @@ class Machine:
         device = DeviceThread()
         self.ahead = on_cores.ahead
         self.cores = on_cores
-        self.pools: dict[int, Workers | DeviceThread] = {
-            id(metric): Workers([metric], 1)
+        self.pools: dict[int, WorkerPool | DeviceThread] = {
+            id(metric): WorkerPool([metric], 1)
             if placed[id(metric)] == "network"
             else device
             if placed[id(metric)] == "device"
@@ -75,7 +75,7 @@ class Machine:
             for metric in metrics
         }
 
-    def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
+    def submit(self, units: Sequence[WorkUnit], *, texts: bool) -> list[Future[Measured]]:
         """The scores of each unit, in time."""
         futures: dict[int, Future[Measured]] = {}
         for pool in dict.fromkeys(self.pools[id(unit.metric)] for unit in units):
@@ -84,7 +84,7 @@ class Machine:
         return [futures[id(unit)] for unit in units]
 
     def close(self) -> None:
-        """End everything: what is being measured is dropped."""
+        """End all processes and the thread; what is being measured is dropped."""
         for pool in {self.cores, *self.pools.values()}:
             pool.close()
 
@@ -93,10 +93,10 @@ class DeviceThread:
     """One thread that measures what it is given, in order. A run that ends does not wait for it."""
 
     def __init__(self) -> None:
-        self.queue: SimpleQueue[tuple[Unit, bool, Future[Measured]] | None] = SimpleQueue()
+        self.queue: SimpleQueue[tuple[WorkUnit, bool, Future[Measured]] | None] = SimpleQueue()
         self.thread: threading.Thread | None = None
 
-    def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
+    def submit(self, units: Sequence[WorkUnit], *, texts: bool) -> list[Future[Measured]]:
         """The scores of each unit, in time."""
         if self.thread is None:
             # A daemon: neither Ctrl-C nor the end of the process waits for a metric that hangs.
@@ -148,13 +148,13 @@ class Local:
         # Before workers start: they take along what a metric knows of the set.
         broken = survey_leaves(source, metrics)
         with self._pool(metrics) as pool:
-            slices = Slices(pool, store, broken)
+            slices = SliceRunner(pool, store, broken)
             slices.survey_ensembles(source, metrics)
             yield from slices.run(source(), metrics, batch or batch_size(metrics), evidence)
 
     @contextmanager
     def _pool(self, metrics: Sequence[Metric]) -> Iterator[Pool]:
-        pool = Machine(leaves(metrics), self.workers, self.case_timeout) if self.workers else InProcess()
+        pool = LocalPool(leaves(metrics), self.workers, self.case_timeout) if self.workers else InProcessPool()
         try:
             yield pool
         finally:
@@ -197,7 +197,7 @@ def run(
     evidence: float = 0,
 ) -> Iterator[list[Scored]]:
     """Score a stream that can be read once, in this process; metrics over the set must have seen it."""
-    return Slices(InProcess(), store).run(rows, metrics, batch or batch_size(metrics), evidence)
+    return SliceRunner(InProcessPool(), store).run(rows, metrics, batch or batch_size(metrics), evidence)
 
 
 def score_cases(
@@ -226,7 +226,7 @@ def columns_of(batches: Iterable[list[Scored]], metrics: Sequence[Metric]) -> di
     return columns
 
 
-def _measure(unit: Unit, texts: bool) -> Measured:
+def _measure(unit: WorkUnit, texts: bool) -> Measured:
     # Models and their caches are shared by all metrics of a process, and made for one thread.
     with nullcontext() if unit.metric.waits_for_network else _ONE_AT_A_TIME:
         return Measured(*measure(unit.metric, unit.cases, unit.evidence, texts))

@@ -14,7 +14,7 @@ from medassay.metrics.base import Metric
 
 @dataclass(frozen=True)
 class ObservableCases:
-    """A source whose candidates and references lack template text, handling and data on the person."""
+    """A source whose candidates and references are without template text, handling and personal data."""
 
     source: Source
 

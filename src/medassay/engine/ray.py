@@ -1,8 +1,8 @@
-"""The Ray engine: the same run on a cluster, read, measured and kept by Ray Data's streaming workers.
+"""The Ray engine: the same run on a cluster, by Ray Data's streaming workers.
 
-Ray schedules, retries and holds back; here are only the stages and the order. Workers write each finished slice as
-a Parquet part into a folder beside the output, which all machines must share. The parts are put together in this
-process, by the code that the local engine uses, so that the output has the same bytes.
+Ray schedules, retries and limits the work; this module defines the stages and the order. Workers write each finished
+slice as a Parquet part into a folder beside the output, which all machines must share. This process combines the
+parts by the code that the local engine uses, so that the output has the same bytes.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Ray:
         address = self.address or os.environ["RAY_ADDRESS"]
         remedy = "start one with `ray start --head`, or leave --address out to run on this machine alone"
         try:
-            _knock(address)
+            _check_address(address)
             ray.init(address, **quiet)
         except (OSError, RuntimeError, ValueError, TimeoutError) as error:
             raise MedassayError(f"no Ray cluster at {address} ({_line(error)}); {remedy}") from error
@@ -136,7 +136,7 @@ class Ray:
             num_cpus=_READING,
         )
         where: list[Placement] = [placed for placed in _PLACEMENTS if run.which(placed)]
-        pools = shared_out(where, self.workers, int(resources.get("CPU", 1)), int(resources.get("GPU", 0)))
+        pools = stage_pools(where, self.workers, int(resources.get("CPU", 1)), int(resources.get("GPU", 0)))
         for k, pool in enumerate(pools):
             last = k == len(pools) - 1
             data = data.map_batches(
@@ -160,7 +160,7 @@ class Ray:
 
 
 @dataclass(frozen=True)
-class Pool:
+class StagePool:
     """The workers of a stage, and what each claims of Ray."""
 
     workers: int
@@ -168,7 +168,7 @@ class Pool:
     gpus: int
 
 
-def shared_out(where: Sequence[str], workers: int | None, cpus: int, gpus: int) -> list[Pool]:
+def stage_pools(where: Sequence[str], workers: int | None, cpus: int, gpus: int) -> list[StagePool]:
     """A pool for each stage, so small that all stages run at once.
 
     where: `cores` or `device`, for each stage. Workers with a graphics card claim no core, so that they find room
@@ -179,7 +179,9 @@ def shared_out(where: Sequence[str], workers: int | None, cpus: int, gpus: int) 
     on_cores = cards.count(False)
     numbers = [max(1, (total + i) // on_cores) for i in reversed(range(on_cores))]
     claim = _MEASURING * min(1.0, max(1, cpus) / max(1, sum(numbers)))
-    return [Pool(min(workers or gpus, gpus), 0, 1) if card else Pool(numbers.pop(0), claim, 0) for card in cards]
+    return [
+        StagePool(min(workers or gpus, gpus), 0, 1) if card else StagePool(numbers.pop(0), claim, 0) for card in cards
+    ]
 
 
 class _Run:
@@ -269,7 +271,7 @@ class _Run:
 
     def survey(self) -> None:
         """Let ensembles over the set see it, with their members' scores from the parts."""
-        seen = _Seen(self)
+        seen = _PartCases(self)
         for metric in self.metrics:
             if isinstance(metric, Ensemble):
                 try:
@@ -309,7 +311,7 @@ class _Run:
         return composed(metric, measured, self.evidence)
 
 
-class _Seen:
+class _PartCases:
     """The cases of all parts, part by part, from the start with each loop; and their members' scores."""
 
     def __init__(self, run: _Run) -> None:
@@ -346,8 +348,8 @@ def _ship(metrics: Sequence[Metric]) -> bytes:
     return shipped
 
 
-def _knock(address: str) -> None:
-    """A short look whether anything listens: Ray itself would wait for long."""
+def _check_address(address: str) -> None:
+    """Raise OSError where nothing listens at the address; Ray itself would wait for a long time."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()

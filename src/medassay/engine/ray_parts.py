@@ -1,7 +1,7 @@
-"""Finished slices as Parquet files in one folder, by which a run on a cluster continues and is put together.
+"""Finished slices as Parquet files in one folder, from which a run on a cluster continues and writes its output.
 
-A part is named after its file and its place there, and appears under its name only when it is whole. `plan.json`
-says what the parts were made from and with; parts of another plan are removed.
+A part is named after its file and its index there, and appears under its name only when it is complete. `plan.json`
+records the inputs and settings of the parts; parts of another plan are removed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from medassay.cases import Case, Row
+from medassay.engine.base import case_fields
 from medassay.engine.scores_file import write_table
 from medassay.errors import MedassayError
 from medassay.scores import Score
@@ -40,7 +41,7 @@ class Parts:
         self.folder = folder
 
     def path(self, file: int, index: int) -> Path:
-        """Where the part of a file's slice stands, or will."""
+        """The path of the part of a file's slice."""
         return self.folder / f"part-{file:05}-{index:07}.parquet"
 
     def kept(self) -> dict[int, frozenset[int]]:
@@ -123,17 +124,17 @@ class Parts:
         kept = [name for name in columns if name.endswith(":score")]
         return Part(rows, [[Score.from_json(text) for text in columns[name] if text is not None] for name in kept])
 
-    def tries(self, file: int, index: int) -> Tries:
+    def attempts(self, file: int, index: int) -> AttemptLog:
         """The log of what was begun on a slice."""
-        return Tries(self.folder / _TRIES / f"{file}-{index}")
+        return AttemptLog(self.folder / _TRIES / f"{file}-{index}")
 
     def remove(self) -> None:
         """The run is complete."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class Tries:
-    """What was begun and not finished on a slice, on disk: what a process that died can still tell its successor."""
+class AttemptLog:
+    """What was begun and finished on a slice, on disk, so that it is known after the process has died."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -145,9 +146,11 @@ class Tries:
         return self.log.count(mark) - self.log.count(f"+{mark}")
 
     def begin(self, metric: int, start: int, stop: int) -> None:
+        """Record that cases [start, stop) are about to be measured."""
         self._write(f"{metric} {start} {stop}")
 
     def finish(self, metric: int, start: int, stop: int) -> None:
+        """Record that cases [start, stop) have been measured."""
         self._write(f"+{metric} {start} {stop}")
 
     def _write(self, line: str) -> None:
@@ -156,21 +159,12 @@ class Tries:
         self.log.append(line)
 
     def remove(self) -> None:
+        """Delete the log: the slice is finished."""
         self.path.unlink(missing_ok=True)
 
 
 def _case_text(case: Case) -> str:
-    fields = [
-        case.id,
-        case.candidate,
-        case.references,
-        case.source,
-        case.image,
-        case.system,
-        dict(case.extra),
-        case.row,
-    ]
-    return json.dumps(fields, ensure_ascii=False)
+    return json.dumps(case_fields(case), ensure_ascii=False)
 
 
 def _case(text: str) -> Case:

@@ -18,8 +18,8 @@ from typing import Any
 
 from medassay.cases import read_file
 from medassay.engine.base import DIED, chunks
-from medassay.engine.ray_parts import Parts, Tries
-from medassay.engine.slices import Measured, Slices, Unit
+from medassay.engine.ray_parts import AttemptLog, Parts
+from medassay.engine.slices import Measured, SliceRunner, WorkUnit
 from medassay.engine.worker import limit_threads, measure
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
@@ -106,10 +106,10 @@ class Measurer:
     def _slice(self, file: int, index: int, load: bytes) -> Any:
         rows, columns = pickle.loads(load)  # noqa: S301 - from an earlier stage
         cases = [row.case for row in rows if row.case is not None]
-        tries = self.parts.tries(file, index)
+        attempts = self.parts.attempts(file, index)
         try:
             for k in self.which:
-                slices = Slices(_Tried(k, tries), None)
+                slices = SliceRunner(_LoggedPool(k, attempts), None)
                 columns[k] = [score.to_json() for score in slices.scores(self.metrics[k], cases, self.evidence)]
             if not self.last:
                 return table(file, index, load=pickle.dumps((rows, columns), pickle.HIGHEST_PROTOCOL))
@@ -117,7 +117,7 @@ class Measurer:
             self.parts.write(file, index, rows, named)
         except Exception as error:
             return table(file, index, error=_describe(error))
-        tries.remove()
+        attempts.remove()
         return table(file, index)
 
 
@@ -129,7 +129,7 @@ class CoreMeasurer(Measurer):
         super().__init__(*given)
 
 
-class _Tried:
+class _LoggedPool:
     """The pool of a cluster's worker: slices are measured at once, and what was begun is written down before.
 
     number: of the metric.
@@ -137,11 +137,11 @@ class _Tried:
 
     ahead = 0
 
-    def __init__(self, number: int, tries: Tries) -> None:
-        self.number, self.tries = number, tries
+    def __init__(self, number: int, attempts: AttemptLog) -> None:
+        self.number, self.attempts = number, attempts
         self.done = 0
 
-    def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
+    def submit(self, units: Sequence[WorkUnit], *, texts: bool) -> list[Future[Measured]]:
         """Futures that are done already."""
         futures: list[Future[Measured]] = []
         for unit in units:
@@ -150,7 +150,7 @@ class _Tried:
             self.done += len(unit.cases)
         return futures
 
-    def _survivors(self, unit: Unit, start: int, stop: int) -> list[Score]:
+    def _survivors(self, unit: WorkUnit, start: int, stop: int) -> list[Score]:
         """Scores of cases [start, stop), one of which may end this process: Ray then starts another, which comes here.
 
         A slice is tried whole a second time, as a death may be an accident; then it is halved until the case that
@@ -158,14 +158,14 @@ class _Tried:
         """
         mark = self.number, self.done + start, self.done + stop
         whole = stop - start == len(unit.cases)
-        if stop > start and self.tries.deaths(*mark) >= (2 if whole else 1):
+        if stop > start and self.attempts.deaths(*mark) >= (2 if whole else 1):
             if stop - start == 1:
                 return [Score.failure(DIED)]
             half = (start + stop) // 2
             return self._survivors(unit, start, half) + self._survivors(unit, half, stop)
-        self.tries.begin(*mark)
+        self.attempts.begin(*mark)
         scores, _ = measure(unit.metric, unit.cases[start:stop], unit.evidence, True)
-        self.tries.finish(*mark)
+        self.attempts.finish(*mark)
         return scores
 
 

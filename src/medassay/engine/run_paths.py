@@ -1,4 +1,4 @@
-"""Every path of a run over a file: what it reads, what it writes, and what it keeps beside that."""
+"""All paths of a run over a file: its inputs, its outputs, and the files that it keeps beside them."""
 
 from __future__ import annotations
 

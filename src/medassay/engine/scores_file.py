@@ -40,7 +40,7 @@ def corpus_level(metric: type[Metric]) -> bool:
     return metric.combine is not Metric.combine
 
 
-class Flat:
+class FlatRecords:
     """One case as one flat record, for given metrics."""
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
@@ -116,7 +116,7 @@ class ScoresFile(Sink):
         self.settings = dict(settings or {})
         self.problems: list[str] = []
         self.warnings: list[str] = []
-        self.flat = Flat(metrics)
+        self.flat = FlatRecords(metrics)
         self.suffix = table_kind(path, FORMATS)
         self.columns: list[str] | None = None
         self.shape: tuple[object, ...] | None = None

@@ -44,7 +44,7 @@ class Sink(Protocol):
         return
 
     def problem(self, text: str) -> None:
-        """Note a row that could not be read, or one that something else is wrong with."""
+        """Record a row that could not be read, or another problem."""
         return
 
     def remarks(self) -> Sequence[str]:
@@ -52,7 +52,7 @@ class Sink(Protocol):
         return ()
 
     def remark(self, text: str) -> None:
-        """Note such a remark, its own or another sink's."""
+        """Record such a remark, its own or another sink's."""
         return
 
     def finish(self) -> None:

@@ -1,4 +1,4 @@
-"""A stream of rows cut into slices, each measured once, put together again in order.
+"""Cut a stream of rows into slices, measure each content once, and return the scores in order.
 
 This is the one path from cases to scores: the command line, the Python interface, the warm scorer, the server and
 the workers of a cluster differ in the pool that measures the slices and in the store behind it. A content that
@@ -25,7 +25,7 @@ from medassay.scores import Score
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class WorkUnit:
     """Some cases for one metric, and whether evidence is wanted."""
 
     metric: Metric
@@ -46,7 +46,7 @@ class Pool(Protocol):
 
     ahead: int
 
-    def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
+    def submit(self, units: Sequence[WorkUnit], *, texts: bool) -> list[Future[Measured]]:
         """Have each metric measure its cases. The units of one call share cases, and caches where they can."""
 
 
@@ -54,7 +54,7 @@ class Pool(Protocol):
 class _Slice:
     """A unit under way. scores: None until it has been measured, and kept where there is a store."""
 
-    unit: Unit
+    unit: WorkUnit
     keys: list[bytes]
     measured: list[Score] | None = None
     scores: list[Score] | None = None
@@ -74,7 +74,7 @@ class _Batch:
     columns: dict[int, Column] = field(default_factory=dict)
 
 
-class Slices:
+class SliceRunner:
     """One run over a stream of rows.
 
     pool: measures. store: keeps scores for the next run; without one, equal cases are still measured once as long
@@ -86,7 +86,7 @@ class Slices:
         self.pool = pool
         self.store = store
         self.open: dict[Future[Measured], _Slice] = {}
-        self.keeping: dict[Future[None], list[_Slice]] = {}
+        self.writing: dict[Future[None], list[_Slice]] = {}
         self.under_way: dict[bytes, Entry] = {}
         self.sizes: dict[int, int] = {}
         self.broken = dict(broken or {})
@@ -170,13 +170,13 @@ class Slices:
         evidence: bool,
         groups: list[list[_Slice]],
     ) -> dict[bytes, Entry]:
-        """Slices of a metric's cases, the k-th into the k-th group; and by key where each case stands in them."""
+        """SliceRunner of a metric's cases, the k-th into the k-th group; and by key where each case stands in them."""
         if id(metric) not in self.sizes:
             self.sizes[id(metric)] = checkpoint_every(metric)
         size = self.sizes[id(metric)]
         entries: dict[bytes, Entry] = {}
         for k, start in enumerate(range(0, len(cases), size)):
-            piece = _Slice(Unit(metric, cases[start : start + size], evidence), list(keys[start : start + size]))
+            piece = _Slice(WorkUnit(metric, cases[start : start + size], evidence), list(keys[start : start + size]))
             if k == len(groups):
                 groups.append([])
             groups[k].append(piece)
@@ -186,7 +186,7 @@ class Slices:
     def _collect(self, *, block: bool) -> None:
         """Have kept what has been measured since the last look; release what has been kept."""
         if block:
-            waiting: list[Future[Any]] = [*self.open, *self.keeping]
+            waiting: list[Future[Any]] = [*self.open, *self.writing]
             wait(waiting, return_when=FIRST_COMPLETED)
         done = {future: self.open.pop(future) for future in list(self.open) if future.done()}
         rows: list[tuple[bytes, str]] = []
@@ -197,14 +197,14 @@ class Slices:
                 each = zip(piece.keys, measured.texts, measured.scores)
                 rows += [(key, text) for key, text, score in each if score.failed is None]
         if self.store is not None and rows and self.pool.ahead:
-            self.keeping[self.store.keep_soon(rows)] = list(done.values())
+            self.writing[self.store.write_soon(rows)] = list(done.values())
         else:
             if self.store is not None and rows:
-                self.store.keep(rows)
+                self.store.write(rows)
             self._release(done.values())
-        for kept in [future for future in self.keeping if future.done()]:
+        for kept in [future for future in self.writing if future.done()]:
             kept.result()
-            self._release(self.keeping.pop(kept))
+            self._release(self.writing.pop(kept))
 
     def _release(self, slices: Iterable[_Slice]) -> None:
         """From here on the store knows them; whoever waits has their scores."""

@@ -1,9 +1,8 @@
-"""Results kept as they are made, so that an interrupted run goes on where it stopped.
+"""The store of scores, written during a run, so that an interrupted run continues where it stopped.
 
-A store is one SQLite file. A score is filed under the hash of everything that makes it: the metric's
-signature and the content of every case field it may read. Another setting, another version or another
-text is another key, so nothing stale can be found; the same command after a kill finds what is done. That a
-metric failed is never kept: the next run tries again.
+A store is one SQLite file. The key of a score is the hash of everything that it depends on: the metric's signature
+and the content of every case field that it may read. Another setting, version or text gives another key, so that no
+outdated score is used. Failures of a metric are never stored: the next run tries again.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ class Store:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._beside: ThreadPoolExecutor | None = None
-        self._second: sqlite3.Connection | None = None
+        self._writer: ThreadPoolExecutor | None = None
+        self._writer_connection: sqlite3.Connection | None = None
         try:
             self.db = self._connect()
             self.db.execute("PRAGMA journal_mode=WAL")
@@ -71,17 +70,17 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Finish what is to be kept, and let go of the file."""
-        if self._beside is not None:
-            self._beside.submit(self._close_second)
-            self._beside.shutdown(wait=True)
-            self._beside = None
+        """Finish writing, and close the file."""
+        if self._writer is not None:
+            self._writer.submit(self._close_writer_connection)
+            self._writer.shutdown(wait=True)
+            self._writer = None
         self.db.close()
 
-    def _close_second(self) -> None:
-        if self._second is not None:
-            self._second.close()
-            self._second = None
+    def _close_writer_connection(self) -> None:
+        if self._writer_connection is not None:
+            self._writer_connection.close()
+            self._writer_connection = None
 
     def get(self, metric: Metric, cases: Sequence[Case], evidence: bool = False) -> list[Score | None]:
         """The stored score of each case, None where there is none yet."""
@@ -90,9 +89,9 @@ class Store:
         return [stored.get(key) for key in keys]
 
     def put(self, metric: Metric, cases: Sequence[Case], scores: Sequence[Score]) -> None:
-        """Keep the scores, but no failure; on return they survive a kill."""
+        """Store the scores, but no failure; once this returns, they survive a kill."""
         each = zip(keys_of(metric, cases), scores)
-        self.keep([(key, score.to_json()) for key, score in each if score.failed is None])
+        self.write([(key, score.to_json()) for key, score in each if score.failed is None])
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Score]:
         """The stored scores under these keys; a key that is not there, or whose score is no score, is left out."""
@@ -112,20 +111,20 @@ class Store:
                     stored[key] = Score.from_json(text)
         return stored
 
-    def keep(self, rows: Iterable[tuple[bytes, str]]) -> None:
-        """Keep (key, JSON) rows, all or none; on return they survive a kill."""
+    def write(self, rows: Iterable[tuple[bytes, str]]) -> None:
+        """Store (key, JSON) rows, all or none; once this returns, they survive a kill."""
         self._insert(self.db, rows)
 
-    def keep_soon(self, rows: Sequence[tuple[bytes, str]]) -> Future[None]:
-        """As `keep`, in a thread that writes while this one goes on; in the order of the calls."""
-        if self._beside is None:
-            self._beside = ThreadPoolExecutor(1, thread_name_prefix="medassay-store")
-        return self._beside.submit(self._insert_beside, rows)
+    def write_soon(self, rows: Sequence[tuple[bytes, str]]) -> Future[None]:
+        """As `write`, in a thread that writes while this one goes on; in the order of the calls."""
+        if self._writer is None:
+            self._writer = ThreadPoolExecutor(1, thread_name_prefix="medassay-store")
+        return self._writer.submit(self._insert_in_writer, rows)
 
-    def _insert_beside(self, rows: Sequence[tuple[bytes, str]]) -> None:
-        if self._second is None:  # a connection belongs to its thread
-            self._second = self._connect()
-        self._insert(self._second, rows)
+    def _insert_in_writer(self, rows: Sequence[tuple[bytes, str]]) -> None:
+        if self._writer_connection is None:  # a connection belongs to its thread
+            self._writer_connection = self._connect()
+        self._insert(self._writer_connection, rows)
 
     def _insert(self, db: sqlite3.Connection, rows: Iterable[tuple[bytes, str]]) -> None:
         try:

@@ -21,7 +21,7 @@ from medassay.scores import Score
 from medassay.slides.perturb import locate
 
 IMAGES = frozenset(
-    {
+    [
         ".png",
         ".jpg",
         ".jpeg",
@@ -36,7 +36,7 @@ IMAGES = frozenset(
         ".bif",
         ".dcm",
         ".czi",
-    }
+    ]
 )
 """Names that are images in a folder given in place of a case file."""
 REPORTS = (".txt", ".md")
@@ -77,9 +77,9 @@ class TrustSource:
         if row.case is None or not row.case.has("image"):
             return row
         try:
-            path = locate(row.case, self.images or beside(self.cases))
+            path = locate(row.case, self.images or image_folder(self.cases))
         except InputError:
-            # Without its image the rest of the row is judged all the same; `troubles` names it.
+            # Without its image the rest of the row is judged all the same; `row_problems` names it.
             return row
         extra: dict[str, Value] = dict(row.case.extra)
         extra.setdefault("level", level_of(path))
@@ -99,7 +99,7 @@ class ImageWarnings(Sink):
             self.warnings.append(f"row {case.row}: {Path(str(case.image)).name} {doubt}")
 
 
-def troubles(case: Case, scores: Mapping[str, Score]) -> list[str]:
+def row_problems(case: Case, scores: Mapping[str, Score]) -> list[str]:
     """What is wrong with a row that has a case all the same: its image, or reports that failed."""
     problems = []
     unseen = next((s.unscored for name, s in scores.items() if name.startswith("grounding")), None) or ""
@@ -138,7 +138,7 @@ def check_not_among_cases(folder: Path, cases: str) -> None:
         )
 
 
-def beside(cases: str) -> Path | None:
+def image_folder(cases: str) -> Path | None:
     """The folder that a case file's relative image names start from; None for standard input and the hub."""
     if cases == "-" or is_data_set(cases):
         return None

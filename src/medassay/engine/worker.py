@@ -1,6 +1,6 @@
-"""The process that measures: it holds its metrics, and their models once they are used, and answers slices.
+"""The worker process: it holds its metrics, and their models once they are used, and measures slices.
 
-Messages are pickled. What is asked: cases, and for each of several metrics which of them to measure. An answer
+Messages are pickled. A request holds cases and, for each of several metrics, which of them to measure. An answer
 follows for each metric, in order: the scores as tuples and, where wanted, as JSON.
 """
 
@@ -22,14 +22,17 @@ from pathlib import Path
 from typing import Any
 
 from medassay.cases import Case
+from medassay.engine.base import case_fields
 from medassay.metrics.base import Metric
 from medassay.metrics.scoring import score_slice
 from medassay.scores import Score
 
-WARM = Case("warm", "Adenocarcinoma, grade 2.", ("Adenocarcinoma, moderately differentiated.",), source="Biopsy.")
+WARM_UP_CASE = Case(
+    "warm", "Adenocarcinoma, grade 2.", ("Adenocarcinoma, moderately differentiated.",), source="Biopsy."
+)
 """A case that opens the models of a metric."""
 
-RARELY = (50_000, 20, 50)
+GC_THRESHOLDS = (50_000, 20, 50)
 """Thresholds of the garbage collector: rows and scores hold no cycles, and looking for some took a tenth of a run."""
 
 
@@ -37,32 +40,32 @@ _PR_SET_PDEATHSIG = 1
 """From linux/prctl.h."""
 
 
-def work(here: Connection, others: Sequence[Connection], metrics: Sequence[Metric], threads: int) -> None:
+def work(connection: Connection, inherited: Sequence[Connection], metrics: Sequence[Metric], threads: int) -> None:
     """Answer slices until the other end is closed.
 
-    others: ends that a fork has copied into this process and that only the parent may hold: a copy left open
+    inherited: ends that a fork has copied into this process and that only the parent may hold: a copy left open
     would keep its reader waiting for a parent that is gone. So would one of any other connection of the parent, a
     server's to its clients for instance; a metric opens its connections when it measures.
     """
     end_with_parent()
-    for end in others:
+    for end in inherited:
         end.close()
-    if others:
-        let_go_of_sockets(here.fileno())
+    if inherited:
+        close_inherited_sockets(connection.fileno())
     signal.set_wakeup_fd(-1)  # an event loop's of the parent
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends the run
     limit_threads(threads)
     gc.freeze()  # what came with the fork stays, and stays shared
-    gc.set_threshold(*RARELY)
+    gc.set_threshold(*GC_THRESHOLDS)
     while True:
         try:
-            message = here.recv_bytes()
+            message = connection.recv_bytes()
         except (EOFError, OSError):
             return
         try:
-            for reply in answers(message, metrics):
-                here.send_bytes(reply)
+            for reply in encode_answers(message, metrics):
+                connection.send_bytes(reply)
         except (BrokenPipeError, ConnectionResetError):
             return
 
@@ -87,8 +90,8 @@ def _wait_for_end(sentinel: int) -> None:
     os._exit(1)
 
 
-def let_go_of_sockets(kept: int) -> None:
-    """Give up this process's copies of the parent's sockets, but for one.
+def close_inherited_sockets(kept: int) -> None:
+    """Close this process's copies of the parent's sockets, except for one.
 
     Only sockets: files may be a log, and the pipes tell either process of the other's end. Their numbers lead to the
     null device and are not free: objects that came with the fork may close them later, whatever is there by then.
@@ -96,7 +99,7 @@ def let_go_of_sockets(kept: int) -> None:
     try:
         copied = [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]
     except OSError:
-        return  # no /proc here: they stay
+        return  # no /proc: they stay open
     nowhere = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for number in copied:
         with suppress(OSError):  # the one that listed them is closed again
@@ -111,7 +114,7 @@ def limit_threads(threads: int) -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
-def ask(units: Sequence[tuple[int, bool, Sequence[Case]]], texts: bool) -> bytes:
+def encode_request(units: Sequence[tuple[int, bool, Sequence[Case]]], texts: bool) -> bytes:
     """The message that asks for slices: (metric, evidence wanted, cases) each. A case of several travels once."""
     numbers: dict[int, int] = {}
     plain: list[tuple[Any, ...]] = []
@@ -121,13 +124,13 @@ def ask(units: Sequence[tuple[int, bool, Sequence[Case]]], texts: bool) -> bytes
         for c in cases:
             if id(c) not in numbers:
                 numbers[id(c)] = len(plain)
-                plain.append((c.id, c.candidate, c.references, c.source, c.image, c.system, dict(c.extra), c.row))
+                plain.append(case_fields(c))
             at.append(numbers[id(c)])
         asked.append((metric, evidence, at))
     return pickle.dumps((plain, asked, texts), pickle.HIGHEST_PROTOCOL)
 
 
-def answers(message: bytes, metrics: Sequence[Metric]) -> Iterator[bytes]:
+def encode_answers(message: bytes, metrics: Sequence[Metric]) -> Iterator[bytes]:
     """Measure slices: for each the scores as tuples and, where wanted, as JSON."""
     plain, asked, texts = pickle.loads(message)  # noqa: S301 - from our own parent process
     cases = [Case(*fields) for fields in plain]
@@ -158,7 +161,7 @@ def _as_json(scores: Sequence[Score]) -> tuple[list[Score], list[str]]:
     return checked, texts
 
 
-def read_answer(reply: bytes) -> tuple[list[Score], list[str] | None]:
+def decode_answer(reply: bytes) -> tuple[list[Score], list[str] | None]:
     """The scores of an answer."""
     content, texts = pickle.loads(reply)  # noqa: S301 - from our own worker process
     return [Score(*fields) for fields in content], texts

@@ -1,8 +1,8 @@
-"""Worker processes for the local engine: slices go out, scores come back, and a death costs one case at most.
+"""A pool of worker processes for the local engine; a process that dies costs at most one case.
 
-A worker whose process dies is started anew and its slice tried again. Where that dies too, the slice is halved
-until the case that kills stands alone: it has failed, with the reason, and every other case has its score. A metric
-whose processes die whatever they are given fails on what is left of it; the other metrics go on.
+A process that dies is started again and its slice is measured again. If it dies again, the slice is halved until the
+case that ends the process is alone: that case has failed, with the reason, and every other case has its score. A
+metric whose processes die on every case fails on the rest of its cases; the other metrics go on.
 
 With a time limit per case, a process that takes longer is killed and replaced. A slice of several cases that is late
 is measured again case by case: the case that takes longer than the limit has failed, every other has its score.
@@ -27,8 +27,8 @@ from typing import Any, Literal
 
 from medassay.cases import Case
 from medassay.engine.base import DIED, too_long
-from medassay.engine.slices import Measured, Unit
-from medassay.engine.worker import WARM, ask, read_answer, work
+from medassay.engine.slices import Measured, WorkUnit
+from medassay.engine.worker import WARM_UP_CASE, decode_answer, encode_request, work
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric
 from medassay.scores import Score
@@ -48,7 +48,7 @@ START = "fork" if sys.platform == "linux" else "spawn"
 
 
 @dataclass(eq=False)
-class _Unit:
+class _PendingUnit:
     """Some cases for one metric, on their way."""
 
     metric: int
@@ -65,10 +65,10 @@ class _Unit:
 class _Job:
     """Units that one worker measures, one after the other: those that the message asks for, then those in pieces."""
 
-    units: list[_Unit]
+    units: list[_PendingUnit]
     texts: bool
     message: bytes
-    piecewise: Sequence[_Unit] = ()
+    piecewise: Sequence[_PendingUnit] = ()
 
 
 _NOT_YET = _Job([], False, b"")
@@ -78,7 +78,7 @@ End = Literal["dead", "late"]
 """Why there is no answer: the process has died, or takes longer than it may."""
 
 
-class Workers:
+class WorkerPool:
     """Up to `number` processes with these metrics, started as there is work for them. Safe from any thread.
 
     threads: cores that each may use for its models. limit: seconds that a metric may take for a case, None: any.
@@ -88,11 +88,11 @@ class Workers:
         self.metrics = list(metrics)
         self.index = {id(metric): i for i, metric in enumerate(self.metrics)}
         self.number, self.threads, self.limit = number, threads, limit
-        self.most: dict[int, int] = {}
+        self.largest: dict[int, int] = {}
         """By metric, the cases that were seen to be too many for a slice under the time limit."""
         self.ahead = 2 * number + 1
         self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self.lanes: list[_Lane] = []
+        self.worker_threads: list[_WorkerThread] = []
         self.starting = threading.Lock()
         self.counting = threading.Lock()
         self.pending = 0
@@ -100,37 +100,37 @@ class Workers:
         self.closed = False
         atexit.register(self.close)
 
-    def submit(self, units: Sequence[Unit], *, texts: bool) -> list[Future[Measured]]:
+    def submit(self, units: Sequence[WorkUnit], *, texts: bool) -> list[Future[Measured]]:
         """The scores of each unit, in time; one worker measures them all."""
-        pending_units = [_Unit(self.index[id(unit.metric)], unit.evidence, unit.cases) for unit in units]
-        large = [unit for unit in pending_units if len(unit.cases) > self.most.get(unit.metric, len(unit.cases))]
+        pending_units = [_PendingUnit(self.index[id(unit.metric)], unit.evidence, unit.cases) for unit in units]
+        large = [unit for unit in pending_units if len(unit.cases) > self.largest.get(unit.metric, len(unit.cases))]
         small = [unit for unit in pending_units if unit not in large] if large else pending_units
-        job = _Job(small, texts, ask([unit.asked for unit in small], texts), large)
+        job = _Job(small, texts, encode_request([unit.asked for unit in small], texts), large)
         with self.counting:
             if self.closed:
                 raise MedassayError(STOPPED)
             self.pending += 1
-            if self.pending > len(self.lanes):
-                self._one_more()
+            if self.pending > len(self.worker_threads):
+                self._start_one()
             self.jobs.put(job)
         return [unit.future for unit in pending_units]
 
     def warm(self) -> None:
         """Start every worker now."""
         with self.counting:
-            while self._one_more():
+            while self._start_one():
                 pass
 
-    def _one_more(self) -> bool:
-        if len(self.lanes) >= self.number:
+    def _start_one(self) -> bool:
+        if len(self.worker_threads) >= self.number:
             return False
-        lane = _Lane(self)
-        self.lanes.append(lane)
-        lane.start()
-        lane.opened.wait()  # as if forked here: whoever asks for scores is not in the middle of something else
-        if lane.error is not None:
-            self.lanes.remove(lane)
-            raise lane.error
+        thread = _WorkerThread(self)
+        self.worker_threads.append(thread)
+        thread.start()
+        thread.opened.wait()  # as if forked here: whoever asks for scores is not in the middle of something else
+        if thread.error is not None:
+            self.worker_threads.remove(thread)
+            raise thread.error
         return True
 
     def allowed(self, number: int) -> float | None:
@@ -172,16 +172,16 @@ class Workers:
         while (job := self._waiting()) is not None:
             for unit in (*job.units, *job.piecewise):
                 unit.future.set_exception(MedassayError(STOPPED))
-        for _ in self.lanes:
+        for _ in self.worker_threads:
             self.jobs.put(None)
-        for lane in self.lanes:
-            lane.end()
+        for thread in self.worker_threads:
+            thread.end()
 
 
-class _Lane(threading.Thread):
+class _WorkerThread(threading.Thread):
     """One worker process and the thread that starts it, feeds it, and starts it again."""
 
-    def __init__(self, pool: Workers) -> None:
+    def __init__(self, pool: WorkerPool) -> None:
         super().__init__(name="medassay-worker", daemon=True)
         self.pool = pool
         self.context: Any = multiprocessing.get_context(START)
@@ -198,7 +198,11 @@ class _Lane(threading.Thread):
             if self.pool.closed:
                 raise MedassayError(STOPPED)
             self.pipe, there = self.context.Pipe()
-            copies = [lane.pipe for lane in self.pool.lanes if lane.pipe is not None] if START == "fork" else []
+            copies = (
+                [thread.pipe for thread in self.pool.worker_threads if thread.pipe is not None]
+                if START == "fork"
+                else []
+            )
             process = self.context.Process(
                 target=work, args=(there, copies, self.pool.metrics, self.pool.threads), name="medassay-worker"
             )
@@ -235,7 +239,7 @@ class _Lane(threading.Thread):
                 _conclude(unit, partial(self._after, reply, unit, job.texts))
                 if rest:
                     self._open_models(rest)
-                    self._send(ask([unit.asked for unit in rest], job.texts))
+                    self._send(encode_request([unit.asked for unit in rest], job.texts))
                 continue
             if not rest and not job.piecewise:
                 following = self._next(wait=False)  # the worker has it before these scores are looked at
@@ -256,14 +260,14 @@ class _Lane(threading.Thread):
                 self._send(job.message)
         return job
 
-    def _open_models(self, units: Sequence[_Unit]) -> None:
+    def _open_models(self, units: Sequence[_PendingUnit]) -> None:
         """Under a time limit, have the process open the models of these metrics first: no case pays for that."""
         if self.pool.limit is None:
             return
         for metric in dict.fromkeys(unit.metric for unit in units):
             if metric not in self.warm and self.pool.metrics[metric].roles:
                 self.warm.add(metric)
-                self._send(ask([(metric, False, [WARM])], False))
+                self._send(encode_request([(metric, False, [WARM_UP_CASE])], False))
                 with suppress(EOFError, OSError):  # it dies of the first case, too
                     self._connection.recv_bytes()
 
@@ -278,7 +282,7 @@ class _Lane(threading.Thread):
         except OSError:
             return  # it has died: the answer that does not come tells
 
-    def _receive(self, unit: _Unit, number: int) -> bytes | End:
+    def _receive(self, unit: _PendingUnit, number: int) -> bytes | End:
         """The answer about so many cases of a unit, or why there is none."""
         allowed = self.pool.allowed(number)
         try:
@@ -291,25 +295,25 @@ class _Lane(threading.Thread):
             self.pool.deaths[unit.metric] = 0
         return reply
 
-    def _after(self, end: End, unit: _Unit, texts: bool) -> Measured:
+    def _after(self, end: End, unit: _PendingUnit, texts: bool) -> Measured:
         """Measure a unit again whose first try came to that end."""
-        hopeless = self._anew(end, unit)
-        if hopeless is not None:
-            return _failed(hopeless, unit.cases, texts)
+        reason = self._restart(end, unit)
+        if reason is not None:
+            return _failed(reason, unit.cases, texts)
         if end == "late":
             return self._one_by_one(unit, unit.cases, texts)
         return self._again(unit, unit.cases, texts)  # whole once more: the death may have been an accident
 
-    def _again(self, unit: _Unit, cases: Sequence[Case], texts: bool) -> Measured:
+    def _again(self, unit: _PendingUnit, cases: Sequence[Case], texts: bool) -> Measured:
         """Scores of cases one of which may kill or hang: that one has failed."""
         self._open_models([unit])
-        self._send(ask([(unit.metric, unit.evidence, cases)], texts))
+        self._send(encode_request([(unit.metric, unit.evidence, cases)], texts))
         reply = self._receive(unit, len(cases))
         if isinstance(reply, bytes):
             return _read(reply)
-        hopeless = self._anew(reply, unit)
-        if hopeless is not None:
-            return _failed(hopeless, cases, texts)
+        reason = self._restart(reply, unit)
+        if reason is not None:
+            return _failed(reason, cases, texts)
         if reply == "late":
             return self._one_by_one(unit, cases, texts)
         if len(cases) == 1:
@@ -317,7 +321,7 @@ class _Lane(threading.Thread):
         half = len(cases) // 2
         return _joined([self._again(unit, cases[:half], texts), self._again(unit, cases[half:], texts)])
 
-    def _one_by_one(self, unit: _Unit, cases: Sequence[Case], texts: bool) -> Measured:
+    def _one_by_one(self, unit: _PendingUnit, cases: Sequence[Case], texts: bool) -> Measured:
         """Scores of cases that took too long: each alone, or the failure of the one there is."""
         late = too_long(self.pool.limit or 0.0)
         if len(cases) == 1:
@@ -325,30 +329,30 @@ class _Lane(threading.Thread):
         each = _joined([self._again(unit, [case], texts) for case in cases])
         if all(score.failed != late for score in each.scores):
             # No case hangs: there were too many of them.
-            self.pool.most[unit.metric] = max(1, len(cases) // 2)
+            self.pool.largest[unit.metric] = max(1, len(cases) // 2)
         return each
 
-    def _piecewise(self, unit: _Unit, texts: bool) -> Measured:
+    def _piecewise(self, unit: _PendingUnit, texts: bool) -> Measured:
         """Scores of a unit that is too large to be measured as a whole within the time limit."""
         pieces, rest = [], list(unit.cases)
         while rest:
-            some = self.pool.most[unit.metric]
+            some = self.pool.largest[unit.metric]
             began = time.monotonic()
             pieces.append(self._again(unit, rest[:some], texts))
             rest = rest[some:]
             if time.monotonic() - began < (self.pool.allowed(some) or 0.0) / 4:
-                self.pool.most[unit.metric] = 2 * some  # it was slow for a while
+                self.pool.largest[unit.metric] = 2 * some  # it was slow for a while
         return _joined(pieces)
 
-    def _anew(self, end: End, unit: _Unit) -> str | None:
+    def _restart(self, end: End, unit: _PendingUnit) -> str | None:
         """Start the process again; why there is no use in trying this metric further, or None."""
         if end == "late":
             self.process.kill()
         self._connection.close()
         self.process.join(5)
-        hopeless = self.pool.died(unit.metric, self.process.exitcode) if end == "dead" else None
+        reason = self.pool.died(unit.metric, self.process.exitcode) if end == "dead" else None
         self._open()
-        return hopeless
+        return reason
 
     def end(self) -> None:
         """End the process; the thread follows."""
@@ -365,7 +369,7 @@ class _Lane(threading.Thread):
 
 
 def _read(reply: bytes) -> Measured:
-    return Measured(*read_answer(reply))
+    return Measured(*decode_answer(reply))
 
 
 def _failed(reason: str, cases: Sequence[Case], texts: bool) -> Measured:
@@ -379,7 +383,7 @@ def _joined(pieces: Sequence[Measured]) -> Measured:
     return Measured([score for piece in pieces for score in piece.scores], texts if whole else None)
 
 
-def _conclude(unit: _Unit, make: Callable[[], Measured]) -> None:
+def _conclude(unit: _PendingUnit, make: Callable[[], Measured]) -> None:
     try:
         result = make()
     except BaseException as error:

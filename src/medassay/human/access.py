@@ -1,4 +1,4 @@
-"""Who may see what: secret links, signed sessions, CSRF tokens, and limits on guessing.
+"""Access control: secret links, signed sessions, CSRF tokens, and rate limits.
 
 One secret key lies beside the study file (mode 600). Every link is a keyed hash of a name, so that
 links can be shown again without being stored; every comparison takes constant time.
@@ -47,7 +47,7 @@ def _tag(key: bytes, *parts: str) -> str:
     return base64.urlsafe_b64encode(hmac.digest(key, message, "sha256")).decode().rstrip("=")
 
 
-def same(left: str, right: str) -> bool:
+def constant_time_equal(left: str, right: str) -> bool:
     """Equality in constant time, whatever the characters."""
     return hmac.compare_digest(left.encode("utf-8", "replace"), right.encode("utf-8", "replace"))
 
@@ -91,7 +91,7 @@ class Access:
         self._secret = secret
 
     @property
-    def typed(self) -> bool:
+    def uses_secret(self) -> bool:
         """Whether coordinators sign in with a secret, not with a link."""
         return self._secret is not None
 
@@ -111,18 +111,18 @@ class Access:
         """The session a link opens, or None. Every known link is compared, found or not."""
         session: Session | None = None
         for name, number in links.annotators.items():
-            if same(self.link(name, number), token):
+            if constant_time_equal(self.link(name, number), token):
                 session = self._session(name, number, False)
         for name, number in links.coordinators.items():
             own = self.coordinator_link(name, number)
-            if own is not None and same(own, token):
+            if own is not None and constant_time_equal(own, token):
                 session = self._session(name, number, True)
         return session
 
     def enter_with_secret(self, typed: str, links: Links, name: str = COORDINATOR) -> Session | None:
         """The coordinator's session, where the typed secret is right."""
         expected = self._secret_of(name)
-        if expected is None or not same(expected, typed) or name not in links.coordinators:
+        if expected is None or not constant_time_equal(expected, typed) or name not in links.coordinators:
             return None
         return self._session(name, links.coordinators[name], True)
 
@@ -170,14 +170,14 @@ class Access:
         return _tag(self._sessions, "csrf", session.name, str(session.link), str(session.is_coordinator))
 
 
-class Limiter:
-    """A token bucket a key: `rate` a second on average, `burst` at once."""
+class RateLimiter:
+    """A token bucket per key: `rate` events per second on average, `burst` at once."""
 
     def __init__(self, rate: float, burst: int) -> None:
         self.rate = rate
         self.burst = burst
         self._level: dict[str, tuple[float, float]] = {}
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def _now(self, key: str) -> float:
         level, at = self._level.get(key, (float(self.burst), time.monotonic()))
@@ -185,12 +185,12 @@ class Limiter:
 
     def exhausted(self, key: str) -> bool:
         """Whether nothing is left for this key right now."""
-        with self._turn:
+        with self._lock:
             return self._now(key) < 1
 
     def take(self, key: str) -> bool:
         """Take one; False where nothing was left."""
-        with self._turn:
+        with self._lock:
             if len(self._level) > 10_000:  # forget keys that have recovered, so that memory stays bounded
                 self._level = {k: v for k, v in self._level.items() if self._now(k) < self.burst}
             level = self._now(key)

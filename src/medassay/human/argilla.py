@@ -1,4 +1,4 @@
-"""Argilla: a dataset folder for each protocol, as `rg.Dataset.from_disk` reads it, and its records read back.
+"""Argilla: write a study as a dataset folder for `rg.Dataset.from_disk`, and read its records back.
 
 One record is one text, in a random order keyed with the study's secret, without its system's name or its case's
 id; the study file and its key tell, on the way back, which text was whose. Highlights with ticks become labels
@@ -18,11 +18,11 @@ from typing import Any
 from medassay.errors import InputError
 from medassay.files import json_text, write_text
 from medassay.human.access import load_key, ordering_key
-from medassay.human.history import Event
+from medassay.human.events import Event
 from medassay.human.plan import Unit
-from medassay.human.protocols.base import CASE, MarkKind, Question, Words
-from medassay.human.ratings import Rating, Ratings, count_words, with_derived
-from medassay.human.state import Shape, State, answers, fold
+from medassay.human.protocols.base import CASE, MarkKind, Question, WordCounts
+from medassay.human.ratings import Rating, Ratings, count_words, text_rating
+from medassay.human.state import State, TaskShape, answers, fold
 from medassay.human.study import Study
 
 WRITTEN = (".argilla/settings.json", ".argilla/dataset.json", "records.json")
@@ -104,7 +104,7 @@ def records(study: Study) -> list[dict[str, Any]]:
 
 
 def write(study: Study, folder: Path) -> list[Path]:
-    """A folder for `rg.Dataset.from_disk`; gives the files written."""
+    """Write a folder for `rg.Dataset.from_disk`; returns the files written."""
     (folder / ".argilla").mkdir(parents=True, exist_ok=True)
     name = "".join(c if c.isalnum() or c in "-_" else "-" for c in study.name)
     dataset = {"name": name, "guidelines": None, "allow_extra_metadata": False}
@@ -127,22 +127,20 @@ def read(study: Study, path: Path) -> Ratings:
     key = ordering_key(load_key(study.key_path))
     texts = {_record_id(key, unit, i): (unit, i) for unit in study.units() for i in range(len(unit.items))}
     rows: list[Rating] = []
-    lengths: dict[tuple[str, str], Words] = {}
+    lengths: dict[tuple[str, str], WordCounts] = {}
     for number, record in enumerate(exported, 1):
         where = f"{path}, record {number}"
         if not isinstance(record, dict) or str(record.get("id")) not in texts:
             raise InputError(f"{where}: is not of this study; was the dataset made by medassay, and with this key?")
         unit, index = texts[str(record["id"])]
         item = unit.items[index]
-        lengths[unit.case_id, item.system] = Words(count_words(item.candidate), count_words(unit.reference))
-        rows += _ratings(study, unit, index, record.get("responses") or {}, lengths[unit.case_id, item.system], where)
+        lengths[unit.case_id, item.system] = WordCounts(count_words(item.candidate), count_words(unit.reference))
+        rows += _ratings(study, unit, index, record.get("responses") or {}, where)
     return Ratings(study.protocol, rows, lengths=lengths)
 
 
-def _ratings(
-    study: Study, unit: Unit, index: int, responses: Mapping[str, Any], words: Words, where: str
-) -> list[Rating]:
-    shape = Shape(len(unit.reference), (len(unit.items[index].candidate),))
+def _ratings(study: Study, unit: Unit, index: int, responses: Mapping[str, Any], where: str) -> list[Rating]:
+    shape = TaskShape(len(unit.reference), (len(unit.items[index].candidate),))
     rows = []
     try:
         people = dict.fromkeys(str(answer["user_id"]) for given in responses.values() for answer in given)
@@ -155,15 +153,15 @@ def _ratings(
             }
             state = fold(study.protocol, shape, _events(study, own, shape))
             finished: State = {**state, "done": True}
-            values = with_derived(study.protocol, answers(study.protocol, finished, "1"), words)
-            comment = state["comments"].get("1", "")
-            rows.append(Rating(unit.case_id, unit.items[index].system, person, values, comment))
+            raw = answers(study.protocol, finished, "1")
+            details = {"annotator": person, "comment": state["comments"].get("1", "")}
+            rows.append(text_rating(study.protocol, unit, unit.items[index], raw, **details))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{where}: a response is not in Argilla's form ({error!r})") from error
     return rows
 
 
-def _events(study: Study, own: Mapping[str, Any], shape: Shape) -> list[Event]:
+def _events(study: Study, own: Mapping[str, Any], shape: TaskShape) -> list[Event]:
     """One person's responses as our events: highlights first, then numbers, choices and the comment."""
     listed = []
     for side in _SIDES:

@@ -1,4 +1,4 @@
-"""Backup and restore: a whole study in one file, taken while the server runs, for SQLite and PostgreSQL alike.
+"""Backup and restore of a whole study in one file, for SQLite and PostgreSQL, while the server may run.
 
 The archive holds the study file, its key, the cases, and every row of the database as JSON lines. It holds
 reports and all links: it is written readable by its owner only.
@@ -32,7 +32,7 @@ _BATCH = 500
 
 
 def backup(store: Store, out: Path) -> int:
-    """Write the study to an archive, as it is at one moment; gives the number of events in it."""
+    """Write the study to an archive, as it is at one moment; returns the number of events in it."""
     study = store.study
     try:
         with OutputFile(out) as file:
@@ -76,7 +76,13 @@ def _write_tables(store: Store, archive: zipfile.ZipFile) -> int:
 def restore(archive: Path, folder: Path, database: str | None = None) -> tuple[Study, int]:
     """Put a study back from an archive into a folder that has none of its files, and check it.
 
-    `database` is where its rows go; default: as the study file says. Gives the study and the number of events.
+    Args:
+        archive: A file that `backup` wrote.
+        folder: Where the study file, its key and the cases go.
+        database: Where the rows go; by default as the study file says.
+
+    Returns:
+        The study and the number of events.
     """
     with _open(archive) as opened:
         manifest = _manifest(opened, archive)
@@ -143,7 +149,7 @@ def _point_to(study_path: Path, cases: str, database: str | None) -> None:
 
 
 def _fill(study: Study, opened: zipfile.ZipFile, manifest: dict[str, Any]) -> str:
-    """Write all rows into an empty database; gives the id of the study's database."""
+    """Write all rows into an empty database; returns the id of the study's database."""
     engine = make_engine(study.url())
     own = ""
     try:

@@ -1,4 +1,4 @@
-"""Opening a study's database, and noticing when it is not the one the study began with any more."""
+"""Open a study's database, and notice when it is no longer the one that the study began with."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DatabaseGone(MedassayError):
 
 
 def _private(path: str) -> None:
-    """Make a new database file readable by its owner only: it will hold reports."""
+    """Create a new database file that only its owner can read: it will hold reports."""
     with suppress(OSError):  # what else is wrong with the path, SQLite will say
         os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
 
@@ -63,11 +63,11 @@ class Database:
     def __init__(self, study: Study) -> None:
         url = study.url()
         self.path = Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite:///") else None
-        begun = _begun(study)
+        begun = _recorded_id(study)
         if begun is not None and self.path is not None and not _size(self.path):
-            raise InputError(_missing(study))
+            raise InputError(_missing_message(study))
         self.engine = make_engine(url)
-        self._turn = threading.Lock() if self.path is not None else None
+        self._lock = threading.Lock() if self.path is not None else None
         self._identity: tuple[int, int] | None = None
         try:
             with self.writing() as connection:
@@ -84,7 +84,7 @@ class Database:
         schema.migrate(connection)
         held: dict[str, str] = {row.key: row.value for row in connection.execute(select(schema.meta))}
         if begun is not None and ("study" not in held or held.get("id", begun) != begun):
-            raise InputError(_missing(study))
+            raise InputError(_missing_message(study))
         if "study" in held:
             _check_whole(connection, study)
         freeze(connection, study)
@@ -106,8 +106,8 @@ class Database:
         return file.st_dev, file.st_ino
 
     def check(self) -> None:
-        """Raise `DatabaseGone` where the file is not the one that was opened: SQLite would go on writing into
-        a deleted file, and every acknowledgement would be a lie."""
+        """Raise `DatabaseGone` where the file is not the one that was opened: SQLite would go on writing to a
+        deleted file, and what was acknowledged would be lost."""
         if self._identity is not None and self._present() != self._identity:
             raise DatabaseGone("the database file has been replaced")
 
@@ -121,20 +121,20 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction to write in; when the block ends without an exception, it is on disk."""
-        # In one process writers queue on a lock: cheaper than SQLite's sleeping and trying again.
-        if self._turn is not None:
-            self._turn.acquire()
+        # Writers of one process queue on a lock: faster than SQLite's busy timeout.
+        if self._lock is not None:
+            self._lock.acquire()
         try:
             self.check()
             with self.engine.connect().execution_options(write=True) as connection, connection.begin():
                 yield connection
             self.check()
         finally:
-            if self._turn is not None:
-                self._turn.release()
+            if self._lock is not None:
+                self._lock.release()
 
     def close(self) -> None:
-        """Give back all connections."""
+        """Close all connections."""
         self.engine.dispose()
 
 
@@ -150,7 +150,7 @@ def _check_whole(connection: Connection, study: Study) -> None:
         )
 
 
-def _begun(study: Study) -> str | None:
+def _recorded_id(study: Study) -> str | None:
     """The id of the database that this study began with; None before the first start."""
     try:
         return study.marker_path.read_text(encoding="ascii", errors="replace").strip() or None
@@ -170,7 +170,7 @@ def _write_marker(study: Study, own: str) -> None:
         raise InputError(f"{study.marker_path}: cannot be written ({error.strerror})") from error
 
 
-def _missing(study: Study) -> str:
+def _missing_message(study: Study) -> str:
     return (
         f"{study.path}: this study has begun, but its database is gone, empty or another one. Put it back, or a "
         f"backup in its place ('medassay annotate restore'). To begin anew and give up all answers, delete "

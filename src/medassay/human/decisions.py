@@ -1,4 +1,4 @@
-"""Decisions of coordinators: the final word on a text, by the same rules as an answer.
+"""Decisions of coordinators: the final answers for a text, by the same rules as an annotator's.
 
 What is counted once for a case (facts in the reference) is decided once for the case. A decision may leave
 questions open; what annotators answered on average then stands beside it, and must not contradict it.
@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from medassay.errors import MedassayError
 from medassay.human import schema
-from medassay.human.journal import Conflict, NewEvent, is_recorded, record
+from medassay.human.events import Conflict, NewEvent, is_recorded, record
 from medassay.human.plan import task_id
 from medassay.human.protocols.base import MAX_COUNT, Protocol, Question
 
@@ -40,11 +40,11 @@ class Decision:
     base: tuple[int, int] = (0, 0)
 
 
-class Overtaken(MedassayError):
-    """Somebody else decided in between; nothing was recorded."""
+class OutdatedDecision(MedassayError):
+    """Another decision was recorded after the one that the form was based on; nothing was recorded."""
 
     def __init__(self, standing: Decision) -> None:
-        super().__init__("decided by somebody else in between")
+        super().__init__("another decision was recorded in between")
         self.standing = standing
 
 
@@ -52,12 +52,17 @@ class Contradiction(MedassayError):
     """A decision that breaks a limit, by itself or together with what annotators answered."""
 
 
-def decision_key(case_id: str, system: str) -> str:
+def text_key(case_id: str, system: str) -> str:
+    """The identifier of a text in an address."""
+    return task_id(0, system, case_id)
+
+
+def _decision_key(case_id: str, system: str) -> str:
     """The name under which decisions on a text are recorded."""
-    return "decision:" + task_id(0, system, case_id)
+    return "decision:" + text_key(case_id, system)
 
 
-def case_key(case_id: str) -> str:
+def _case_key(case_id: str) -> str:
     """The name under which decisions on a case as a whole are recorded."""
     return "decision-case:" + task_id(0, "", case_id)
 
@@ -109,7 +114,7 @@ class Decisions:
 
     def _read(self, connection: Connection, case_id: str, system: str) -> Decision:
         rows = {}
-        for key in (decision_key(case_id, system), case_key(case_id)):
+        for key in (_decision_key(case_id, system), _case_key(case_id)):
             row = connection.execute(select(schema.decisions).where(schema.decisions.c.key == key)).one_or_none()
             rows[key] = row
         own, shared = rows.values()
@@ -159,7 +164,7 @@ class Decisions:
     ) -> bool:
         """Record a decision on one text and its case; False where this very event was recorded before.
 
-        Raises `Overtaken` where another decision came after `base`.
+        Raises `OutdatedDecision` where another decision came after `base`.
         """
         own = {name: value for name, value in values.items() if not _per_case(self.store.protocol, name)}
         shared = {name: value for name, value in values.items() if name not in own}
@@ -167,20 +172,20 @@ class Decisions:
         whole = NewEvent(f"{event}-case", "decide", {"case": case_id, "values": shared})
         try:
             with self.store.database.writing() as connection:
-                if is_recorded(connection, decision_key(case_id, system), who, new):
+                if is_recorded(connection, _decision_key(case_id, system), who, new):
                     return False
                 standing = self._read(connection, case_id, system)
                 if base is not None and standing.base != base:
-                    raise Overtaken(standing)
-                _keep(connection, decision_key(case_id, system), standing.base[0] + 1, who, new)
+                    raise OutdatedDecision(standing)
+                _save(connection, _decision_key(case_id, system), standing.base[0] + 1, who, new)
                 before = {n: v for n, v in standing.values.items() if _per_case(self.store.protocol, n)}
                 if shared != before:
-                    _keep(connection, case_key(case_id), standing.base[1] + 1, who, whole)
+                    _save(connection, _case_key(case_id), standing.base[1] + 1, who, whole)
                 return True
         except IntegrityError as error:
             raise Conflict("this event id has been used before, or two decisions came at once; try again") from error
 
 
-def _keep(connection: Connection, key: str, seq: int, who: str, new: NewEvent) -> None:
+def _save(connection: Connection, key: str, seq: int, who: str, new: NewEvent) -> None:
     at = record(connection, key, seq, who, new)
-    schema.keep_decision(connection, key, seq, new.payload, who, at)
+    schema.store_decision(connection, key, seq, new.payload, who, at)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import hmac
 import json
 import random
-import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import select
@@ -19,7 +18,7 @@ from sqlalchemy import select
 from medassay.errors import InputError
 from medassay.human import schema
 from medassay.human.access import load_key, ordering_key
-from medassay.human.journal import STUDY, NewEvent, next_seq, record
+from medassay.human.events import record_action
 from medassay.human.plan import Unit
 from medassay.human.protocols.base import CASE, Protocol
 from medassay.human.store import Store, StoredTask
@@ -32,7 +31,7 @@ CRITICAL = 0.5
 
 
 def propose(protocol: Protocol, ledger: Ledger) -> list[dict[str, Any]]:
-    """A ledger as proposals: each statement with its verdict and, where there is one, the highlight it comes to."""
+    """A ledger as proposals: each statement with its verdict and the highlight that follows from it, if any."""
     rules = protocol.draft
     listed = []
     for verdicts in ledger.candidate():
@@ -83,8 +82,8 @@ def _merged(listed: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(merged.values())
 
 
-def check_study(study: Study) -> None:
-    """Refuse a draft where it would spoil the study, or has nothing to propose."""
+def check_draft_allowed(study: Study) -> None:
+    """Raise InputError where the study is blinded, or its protocol has no highlights to propose."""
     if study.blinded:
         raise InputError(
             f"{study.path}: 'blinded: true' means that people judge on their own; a draft would make them agree "
@@ -97,28 +96,37 @@ def check_study(study: Study) -> None:
 def make_drafts(
     store: Store, checker: CheckerModel, who: str, watch: Callable[[list[Unit]], Iterable[Unit]] = iter
 ) -> int:
-    """Make the drafts of all cases and draw by lot who sees them; gives the number of tasks that show one.
+    """Make the drafts of all cases and draw by lot which tasks show one; tasks that were begun take no part.
 
-    Only tasks that nobody has begun take part in the draw. `watch` passes the cases on and may count them.
-    Raises InputError for a blinded study, and for a protocol without highlights.
+    Args:
+        store: The study's store.
+        checker: The model that checks statements.
+        who: Who asked for the drafts, for the audit trail.
+        watch: Passes the cases on, for a progress bar.
+
+    Returns:
+        The number of tasks that show a draft.
+
+    Raises:
+        InputError: The study is blinded, or its protocol has no highlights.
     """
     study = store.study
-    check_study(study)
+    check_draft_allowed(study)
     maker = LedgerMaker(checker)
     rows = []
     for unit in watch(store.units()):
         ledgers = maker.ledgers([_texts(unit, i) for i in range(len(unit.items))])
         statements = [propose(study.protocol, ledger) for ledger in ledgers]
         rows.append({"case_id": unit.case_id, "statements": json.dumps(statements)})
-    return _keep(store, rows, checker.name, who)
+    return _save(store, rows, checker.name, who)
 
 
 def _texts(unit: Unit, index: int) -> Texts:
     return Texts(unit.items[index].candidate, unit.reference or None, unit.source or None)
 
 
-def _keep(store: Store, rows: list[dict[str, str]], model: str, who: str) -> int:
-    shown = draw(store)
+def _save(store: Store, rows: list[dict[str, str]], model: str, who: str) -> int:
+    shown = draw_tasks(store)
     tasks = schema.tasks
     with store.database.writing() as connection:
         connection.execute(schema.drafts.delete())
@@ -126,12 +134,12 @@ def _keep(store: Store, rows: list[dict[str, str]], model: str, who: str) -> int
         for task, draft in shown.items():
             connection.execute(tasks.update().where(tasks.c.id == task).values(draft=draft))
         payload = {"checker": model, "tasks_with": sum(shown.values()), "tasks_in_draw": len(shown)}
-        record(connection, STUDY, next_seq(connection, STUDY), who, _event("draft", payload))
+        record_action(connection, "draft", payload, who)
     store.reload()
     return sum(shown.values())
 
 
-def draw(store: Store) -> dict[str, bool]:
+def draw_tasks(store: Store) -> dict[str, bool]:
     """By lot, half of each annotator's tasks that nobody has begun; keyed with the study's secret."""
     key = ordering_key(load_key(store.study.key_path))
     shown: dict[str, bool] = {}
@@ -152,13 +160,9 @@ def remove_drafts(store: Store, who: str) -> int:
         for task in fresh:
             connection.execute(tasks.update().where(tasks.c.id == task).values(draft=None))
         connection.execute(schema.drafts.delete())
-        record(connection, STUDY, next_seq(connection, STUDY), who, _event("draft", {"tasks_in_draw": 0}))
+        record_action(connection, "draft", {"tasks_in_draw": 0}, who)
     store.reload()
     return len(fresh)
-
-
-def _event(kind: str, payload: Mapping[str, Any]) -> NewEvent:
-    return NewEvent(secrets.token_urlsafe(16), kind, payload)
 
 
 def draft_of(store: Store, task: StoredTask) -> list[dict[str, Any]] | None:

@@ -1,4 +1,4 @@
-"""Results as files: one row per text (ready for `medassay score` and `validate`), or per text and annotator."""
+"""Results as rows of a file: one per text (ready for `medassay score` and `validate`), or per text and annotator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Freezing a study: texts and tasks go into the database once and stay as they are from then on."""
+"""Freeze a study: its texts and tasks are written to the database once and do not change afterwards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from medassay.errors import InputError
 from medassay.human import schema
 from medassay.human.access import COORDINATOR, load_key, ordering_key
 from medassay.human.plan import Item, Task, Unit, assign, task_id, tasks_for
-from medassay.human.state import empty
+from medassay.human.state import empty_state
 from medassay.human.study import Study, fingerprint
 
 TRAINING = "training:"
@@ -19,7 +19,7 @@ TRAINING = "training:"
 
 
 def freeze(connection: Connection, study: Study) -> None:
-    """Put the study's texts and tasks into an empty database, or check that they are the ones in it."""
+    """Write the study's texts and tasks to an empty database, or check that they are those in it."""
     held = {row.key: row.value for row in connection.execute(select(schema.meta))}
     people = list(connection.execute(select(schema.annotators)))
     units = study.units()
@@ -92,7 +92,7 @@ def _insert_cases(connection: Connection, units: Sequence[Unit]) -> None:
 def add_annotator(
     connection: Connection, study: Study, name: str, position: int, practice: Sequence[Unit], units: Sequence[Unit]
 ) -> None:
-    """Put an annotator and their tasks into the database: practice first, then the cases in an order of their own."""
+    """Write an annotator and their tasks to the database: practice first, then the cases in a random order."""
     connection.execute(schema.annotators.insert().values(name=name, position=position, link=0))
     key = ordering_key(load_key(study.key_path))
     first = [
@@ -114,7 +114,7 @@ def add_annotator(
         for index, task in enumerate(listed)
     ]
     connection.execute(schema.tasks.insert(), rows)
-    blank = json.dumps(empty(), separators=(",", ":"))
+    blank = json.dumps(empty_state(), separators=(",", ":"))
     connection.execute(
         schema.states.insert(),
         [{"task": task.id, "seq": 0, "state": blank, "done": False, "updated_at": None} for task in listed],

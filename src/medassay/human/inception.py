@@ -1,4 +1,4 @@
-"""INCEpTION: entity annotations to and fro, between the lines that `medassay extract` writes and UIMA CAS files.
+"""INCEpTION: entities as `medassay extract` writes them, converted to UIMA CAS files and back.
 
 Layers: `webanno.custom.Entity` (span; features `value` (the type), `assertion`, `concept`) and
 `webanno.custom.EntityRelation` (relation; feature `label`). On the way back INCEpTION's own named entity
@@ -50,7 +50,7 @@ def _types() -> Any:
 
 
 def to_xmi(record: Record) -> str:
-    """One document of `extract` as XMI, its annotations in place to be corrected."""
+    """One document of `extract` as XMI, with its annotations to be corrected."""
     system = _types()
     cas = _cassis().Cas(typesystem=system)
     cas.sofa_string = record["text"]
@@ -63,7 +63,7 @@ def to_xmi(record: Record) -> str:
         language="x-unspecified",
     )
     cas.add(title)
-    made = []
+    spans = []
     for entity in record.get("entities", ()):
         concept = entity.get("concept")
         shown = concept if concept is None or isinstance(concept, str) else json.dumps(concept)
@@ -75,12 +75,12 @@ def to_xmi(record: Record) -> str:
             concept=shown,
         )
         cas.add(span)
-        made.append(span)
+        spans.append(span)
     for relation in record.get("relations", ()):
         head, tail = (relation["head"], relation["tail"]) if isinstance(relation, dict) else relation[:2]
         kind = relation.get("type") if isinstance(relation, dict) else None
         link = system.get_type(RELATION)(
-            begin=made[tail].begin, end=made[tail].end, Governor=made[head], Dependent=made[tail], label=kind
+            begin=spans[tail].begin, end=spans[tail].end, Governor=spans[head], Dependent=spans[tail], label=kind
         )
         cas.add(link)
     text: str = cas.to_xmi()
@@ -97,7 +97,7 @@ def file_names(records: Iterable[Record]) -> list[str]:
 
 
 def write(records: Sequence[Record], folder: Path) -> int:
-    """One .xmi per document and `TypeSystem.xml`, to be imported as 'UIMA CAS XMI'; gives how many documents."""
+    """Write one .xmi per document and `TypeSystem.xml`, for import as 'UIMA CAS XMI'; returns how many."""
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / TYPES, _types().to_xml())
     for name, record in zip(file_names(records)[1:], records):
@@ -109,7 +109,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     """Records as `extract` writes them, from an .xmi, a UIMA CAS .json, a zip export or a folder of them."""
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.suffix.lower() in (".xmi", ".json", ".zip"))
-        return [record for one in files for record in read(one)]
+        return [record for file in files for record in read(file)]
     if not path.exists():
         raise InputError(f"{path}: no such file; export from INCEpTION as 'UIMA CAS XMI' or 'UIMA CAS JSON'")
     if path.suffix.lower() == ".zip":
@@ -163,29 +163,31 @@ def _entities(cas: Any, fallback: str) -> dict[str, Any]:
     spans = []
     for layer in (ENTITY, NAMED_ENTITY):
         if cas.typesystem.contains_type(layer):
-            spans += [(one, getattr(one, "value", None)) for one in cas.select(layer)]
-    spans = sorted(((one, kind) for one, kind in spans if kind), key=lambda pair: (pair[0].begin, pair[0].end))
-    place = {one.xmiID: i for i, (one, _) in enumerate(spans)}
+            spans += [(span, getattr(span, "value", None)) for span in cas.select(layer)]
+    spans = sorted(((span, kind) for span, kind in spans if kind), key=lambda pair: (pair[0].begin, pair[0].end))
+    position = {span.xmiID: i for i, (span, _) in enumerate(spans)}
     entities = [
         {
-            "start": one.begin,
-            "end": one.end,
-            "text": text[one.begin : one.end],
+            "start": span.begin,
+            "end": span.end,
+            "text": text[span.begin : span.end],
             "type": kind,
-            "assertion": getattr(one, "assertion", None) or "present",
+            "assertion": getattr(span, "assertion", None) or "present",
             "score": None,
-            "concept": getattr(one, "concept", None),
+            "concept": getattr(span, "concept", None),
         }
-        for one, kind in spans
+        for span, kind in spans
     ]
     relations = []
     if cas.typesystem.contains_type(RELATION):
         for link in cas.select(RELATION):
             ends = (getattr(link.Governor, "xmiID", None), getattr(link.Dependent, "xmiID", None))
-            if ends[0] in place and ends[1] in place:
-                relations.append({"head": place[ends[0]], "tail": place[ends[1]], "type": link.label, "score": None})
+            if ends[0] in position and ends[1] in position:
+                relations.append(
+                    {"head": position[ends[0]], "tail": position[ends[1]], "type": link.label, "score": None}
+                )
     identity = fallback
     if cas.typesystem.contains_type(TITLE):
-        titles = [one.documentTitle for one in cas.select(TITLE) if one.documentTitle]
+        titles = [meta.documentTitle for meta in cas.select(TITLE) if meta.documentTitle]
         identity = titles[0] if titles else fallback
     return {"id": identity, "text": text, "entities": entities, "relations": relations}

@@ -1,4 +1,4 @@
-"""Label Studio: a labelling configuration and tasks for each protocol, and its JSON export read back.
+"""Label Studio: write a labelling configuration and tasks for a study, and read the JSON export back.
 
 Texts stand in a random order keyed with the study's secret, without their systems' names; the study file and
 its key are what tells, on the way back, which text was whose. Counts follow the same arithmetic as on our own pages.
@@ -15,11 +15,11 @@ from xml.sax.saxutils import quoteattr
 from medassay.errors import InputError
 from medassay.files import json_text, write_text
 from medassay.human.access import load_key, ordering_key
-from medassay.human.history import Event
+from medassay.human.events import Event
 from medassay.human.plan import Unit, tasks_for
-from medassay.human.protocols.base import CASE, Question, Words
-from medassay.human.ratings import Rating, Ratings, count_words, with_derived
-from medassay.human.state import Shape, State, answers, empty, fold
+from medassay.human.protocols.base import CASE, Question
+from medassay.human.ratings import Rating, Ratings, text_rating
+from medassay.human.state import State, TaskShape, answers, fold
 from medassay.human.study import Study
 
 WRITTEN = ("config.xml", "tasks.json")
@@ -98,11 +98,11 @@ def _ask(study: Study, question: Question, slot: str, to_name: str) -> list[str]
 
 
 def tasks(study: Study) -> list[dict[str, Any]]:
-    """One Label Studio task a case."""
+    """One Label Studio task per case."""
     units = study.units()
     orders = _orders(study, units, _key(study))
     most = max(len(unit.items) for unit in units)
-    made = []
+    listed = []
     for unit in units:
         data: dict[str, Any] = {
             "case": unit.case_id,
@@ -112,8 +112,8 @@ def tasks(study: Study) -> list[dict[str, Any]]:
         }
         shown = [unit.items[i].candidate for i in orders[unit.case_id]]
         data |= {f"candidate_{i + 1}": shown[i] if i < len(shown) else "(no further text)" for i in range(most)}
-        made.append({"data": data})
-    return made
+        listed.append({"data": data})
+    return listed
 
 
 def write(study: Study, folder: Path) -> tuple[Path, Path]:
@@ -145,7 +145,7 @@ def read(study: Study, path: Path) -> Ratings:
         where = f"{path}, task {number}"
         try:
             case_id = str(task["data"]["case"])
-            given = [one for one in task.get("annotations", ()) if not one.get("was_cancelled")]
+            given = [a for a in task.get("annotations", ()) if not a.get("was_cancelled")]
         except (KeyError, TypeError) as error:
             raise InputError(f"{where}: no 'data' with a 'case'; was the project made by medassay?") from error
         if case_id not in units:
@@ -161,43 +161,38 @@ def _ratings(
 ) -> list[Rating]:
     who = annotation.get("completed_by", "unknown")
     name = str(who.get("email") or who.get("id")) if isinstance(who, dict) else f"annotator {who}"
-    shape = Shape(len(unit.reference), tuple(len(unit.items[i].candidate) for i in order))
+    shape = TaskShape(len(unit.reference), tuple(len(unit.items[i].candidate) for i in order))
     try:
         state = fold(study.protocol, shape, _events(annotation.get("result", ()), shape))
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise InputError(f"{where}: an annotation is not in Label Studio's form ({error!r})") from error
     rows = []
+    # A submitted annotation is a finished one: optional questions without an answer are 0.
+    finished: State = {**state, "done": True}
     for slot, index in enumerate(order, 1):
-        item = unit.items[index]
-        raw = answers(study.protocol, _finished(state), str(slot))
-        words = Words(count_words(item.candidate), count_words(unit.reference))
-        values = with_derived(study.protocol, raw, words)
-        comment = state["comments"].get(str(slot), "")
-        rows.append(Rating(unit.case_id, item.system, name, values, comment, annotation.get("lead_time"), slot))
+        raw = answers(study.protocol, finished, str(slot))
+        comment, seconds = state["comments"].get(str(slot), ""), annotation.get("lead_time")
+        details = {"annotator": name, "comment": comment, "seconds": seconds, "slot": slot}
+        rows.append(text_rating(study.protocol, unit, unit.items[index], raw, **details))
     return rows
 
 
-def _finished(state: State) -> State:
-    """A submitted annotation is a finished one: optional questions without an answer are 0."""
-    return {**empty(), **state, "done": True}
-
-
-def _events(results: Sequence[Mapping[str, Any]], shape: Shape) -> list[Event]:
+def _events(results: Sequence[Mapping[str, Any]], shape: TaskShape) -> list[Event]:
     """Label Studio's results as our events: highlights with their ticks first, then numbers and choices."""
     ticks: dict[str, list[str]] = {}
-    for one in results:
-        if str(one["from_name"]).startswith("flags_"):
-            ticks.setdefault(str(one["id"]), []).extend(one["value"]["choices"])
+    for result in results:
+        if str(result["from_name"]).startswith("flags_"):
+            ticks.setdefault(str(result["id"]), []).extend(result["value"]["choices"])
     marks, rest = [], []
-    for number, one in enumerate(results):
-        source, value = str(one["from_name"]), one["value"]
+    for number, result in enumerate(results):
+        source, value = str(result["from_name"]), result["value"]
         if source.startswith("marks_"):
             slot = source.split("_")[2]
             length = shape.reference if source.split("_")[1] == "reference" else shape.candidates[int(slot) - 1]
             start, end = max(0, int(value["start"])), min(int(value["end"]), length)
             for kind in value["labels"]:
-                mark = {"mark": f"{one['id']}-{kind}", "slot": slot, "type": kind, "start": start, "end": end}
-                marks.append(Event(f"m{number}-{kind}", "mark", {**mark, "flags": ticks.get(str(one["id"]), [])}))
+                mark = {"mark": f"{result['id']}-{kind}", "slot": slot, "type": kind, "start": start, "end": end}
+                marks.append(Event(f"m{number}-{kind}", "mark", {**mark, "flags": ticks.get(str(result["id"]), [])}))
         elif source.startswith("q_"):
             _, slot, question = source.split("_", 2)
             got = value["number"] if "number" in value else float(value["choices"][0])

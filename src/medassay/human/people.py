@@ -1,11 +1,9 @@
-"""Who takes part: links and sessions of annotators and coordinators, and one annotator replacing another."""
+"""Annotators and coordinators: their links and sessions, replacing an annotator, and the audit trail."""
 
 from __future__ import annotations
 
 import json
-import secrets
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,17 +12,17 @@ from sqlalchemy import func, select
 from medassay.errors import InputError, nearest
 from medassay.human import schema
 from medassay.human.access import COORDINATOR, SESSION_SECONDS, Links
+from medassay.human.events import record_action
 from medassay.human.freeze import TRAINING, add_annotator, practice_units
-from medassay.human.journal import STUDY, NewEvent, next_seq, record
 from medassay.human.store import Store
 from medassay.human.study import check_name
 
 COMMAND_LINE = "command line"
-"""Who did it, in the audit trail, where it was not done on the coordinator's pages."""
+"""The name in the audit trail for what was done on the command line."""
 
 
-def links(store: Store) -> Links:
-    """The numbers of all links that are good."""
+def current_links(store: Store) -> Links:
+    """The numbers of all valid links."""
     people, coordinators = schema.annotators, schema.coordinators
     with store.database.reading() as connection:
         current = select(people.c.name, people.c.link).where(people.c.replaced_by.is_(None))
@@ -43,26 +41,15 @@ def last_seen(store: Store) -> dict[str, float]:
 
 
 def renew_link(store: Store, name: str, who: str) -> None:
-    """Make somebody's link, and every session begun with it, worthless."""
-    current = links(store)
+    """Invalidate somebody's link and every session that was started with it."""
+    current = current_links(store)
     table = schema.coordinators if name in current.coordinators else schema.annotators
     if name not in current.coordinators and name not in current.annotators:
         known = [*current.annotators, *current.coordinators]
         raise InputError(f"'{name}' is not in this study{nearest(name, known)}")
     with store.database.writing() as connection:
         connection.execute(table.update().where(table.c.name == name).values(link=table.c.link + 1))
-        new = _action("renew", {"name": name})
-        record(connection, STUDY, next_seq(connection, STUDY), who, new)
-
-
-def note_action(store: Store, kind: str, payload: Mapping[str, Any], who: str) -> None:
-    """Record what a coordinator did that changes no task, for the audit trail."""
-    with store.database.writing() as connection:
-        record(connection, STUDY, next_seq(connection, STUDY), who, _action(kind, payload))
-
-
-def _action(kind: str, payload: Mapping[str, Any]) -> NewEvent:
-    return NewEvent(secrets.token_urlsafe(16), kind, payload)
+        record_action(connection, "renew", {"name": name}, who)
 
 
 def end_session(store: Store, session: str) -> None:
@@ -81,14 +68,14 @@ def ended_sessions(store: Store) -> frozenset[str]:
 
 
 def replace_annotator(store: Store, name: str, by: str, who: str) -> int:
-    """Let `by` (a new name) take over what `name` has not finished; gives the number of cases taken over.
+    """Let `by` (a new name) take over what `name` has not finished; returns the number of cases taken over.
 
     Finished tasks stay the first person's. Tasks not finished are withdrawn with what was recorded in them
     kept, and begun afresh by the second person, after practice. The first person's link is worthless from
     then on.
     """
     check_name(by, "annotator", "replace")
-    current = links(store)
+    current = current_links(store)
     if name not in current.annotators:
         raise InputError(f"annotator '{name}' is not in this study{nearest(name, current.annotators)}")
     if by in store.names or by in current.coordinators:
@@ -102,8 +89,7 @@ def replace_annotator(store: Store, name: str, by: str, who: str) -> int:
         for task in open_tasks:
             connection.execute(tasks.update().where(tasks.c.id == task.id).values(withdrawn=True))
         add_annotator(connection, store.study, by, position, practice_units(store.study), units)
-        new = _action("replace", {"annotator": name, "by": by, "cases": len(units)})
-        record(connection, STUDY, next_seq(connection, STUDY), who, new)
+        record_action(connection, "replace", {"annotator": name, "by": by, "cases": len(units)}, who)
     store.reload()
     return len(units)
 
@@ -118,7 +104,7 @@ class Action:
     payload: dict[str, Any]
 
 
-def trail(store: Store, *, start: int = 0, limit: int = 50) -> tuple[list[Action], int]:
+def audit_trail(store: Store, *, start: int = 0, limit: int = 50) -> tuple[list[Action], int]:
     """What coordinators did, the latest first, and how many actions there are in all."""
     table = schema.events
     named = select(schema.coordinators.c.name)

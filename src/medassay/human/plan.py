@@ -1,4 +1,4 @@
-"""Who judges what, in which order: pure functions of the cases, the annotators and a seed."""
+"""Cases, and their assignment to annotators in random order: pure functions of the cases, the names and a seed."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from medassay.errors import InputError, nearest
-from medassay.human.protocols.base import Protocol, Question, Words
+from medassay.human.protocols.base import Protocol, Question, WordCounts
 from medassay.human.ratings import Rating, Ratings, with_derived
 from medassay.records import read_records
 
@@ -46,29 +46,29 @@ def _columns(header: list[str], protocol: Protocol, where: str) -> dict[str, str
     """Our name → the table's; all three keys and at least one question must be there."""
     by_plain = {_plain(name): name for name in header}
     wanted = ["id", "system", "annotator", *(q.name for q in protocol.questions)]
-    found = {}
+    present = {}
     for ours in wanted:
         names = dict.fromkeys([_plain(ours), *(_plain(alias) for alias in ALIASES.get(ours, ()))])
         matches = [by_plain[name] for name in names if name in by_plain]
         if len(matches) > 1:
             raise InputError(f"{where}: columns '{matches[0]}' and '{matches[1]}' both mean {ours}; leave one out")
         if matches:
-            found[ours] = matches[0]
-    missing = [name for name in ("id", "annotator") if name not in found]
-    if missing or not any(q.name in found for q in protocol.questions):
+            present[ours] = matches[0]
+    missing = [name for name in ("id", "annotator") if name not in present]
+    if missing or not any(q.name in present for q in protocol.questions):
         asked = ", ".join(q.name for q in protocol.questions)
         raise InputError(
             f"{where}: no column '{missing[0] if missing else protocol.questions[0].name}'; a table of raw counts "
             f"needs id, annotator, usually system, and of {protocol.name}: {asked}. Found: {', '.join(header)}"
         )
-    _refuse_unknown(header, found, protocol, where)
-    return found
+    _refuse_unknown(header, present, protocol, where)
+    return present
 
 
-def _refuse_unknown(header: list[str], found: Mapping[str, str], protocol: Protocol, where: str) -> None:
+def _refuse_unknown(header: list[str], present: Mapping[str, str], protocol: Protocol, where: str) -> None:
     """A column that nobody reads would vanish from every figure: name it."""
     known = {*map(_plain, protocol.derived), *map(_plain, _BESIDE)}
-    unknown = [name for name in header if name not in found.values() and _plain(name) not in known]
+    unknown = [name for name in header if name not in present.values() and _plain(name) not in known]
     if unknown:
         asked = [q.name for q in protocol.questions]
         raise InputError(
@@ -87,7 +87,7 @@ def read_table(path: str | Path, protocol: Protocol) -> Ratings:
     """
     columns: dict[str, str] = {}
     ratings, decisions = [], {}
-    lengths: dict[tuple[str, str], Words] = {}
+    lengths: dict[tuple[str, str], WordCounts] = {}
     seen: dict[tuple[str, str, str], int] = {}
     once = _PerCase(protocol)
     for number, record in read_records(path, format="tsv" if Path(path).suffix.lower() in (".tsv", ".tab") else "csv"):
@@ -101,7 +101,7 @@ def read_table(path: str | Path, protocol: Protocol) -> Ratings:
             raise InputError(f"{path}, row {number}: the same text and annotator stand in row {seen[key]} already")
         seen[key] = number
         once.check(rating, number, str(path))
-        lengths[rating.key] = Words(_length(row, "words_candidate"), _length(row, "words_reference"))
+        lengths[rating.key] = WordCounts(_length(row, "words_candidate"), _length(row, "words_reference"))
         if rating.annotator == "adjudicated":
             asked = {question.name for question in protocol.questions}
             decisions[rating.key] = {n: v for n, v in rating.values.items() if n in asked and v is not None}
@@ -135,7 +135,7 @@ class _PerCase:
 
 def _rating(row: Mapping[str, str], columns: Mapping[str, str], protocol: Protocol, where: str) -> Rating:
     raw = {q.name: _number(row[columns[q.name]], q, where) for q in protocol.questions if q.name in columns}
-    words = Words(_length(row, "words_candidate"), _length(row, "words_reference"))
+    words = WordCounts(_length(row, "words_candidate"), _length(row, "words_reference"))
     return Rating(
         (row[columns["id"]] or "").strip(),
         (row.get(columns.get("system", ""), "") or "").strip(),

@@ -96,7 +96,7 @@ events = Table(
     sqlite_autoincrement=True,
 )
 
-# What the events of a task add up to; can be thrown away and rebuilt.
+# The state of each task after its events: a cache that can be rebuilt.
 states = Table(
     "states",
     metadata,
@@ -107,7 +107,7 @@ states = Table(
     Column("updated_at", Float),
 )
 
-# The decision that stands for each text, and for each case as a whole; rebuilt from the events.
+# The current decision on each text, and on each case as a whole; can be rebuilt from the events.
 decisions = Table(
     "decisions",
     metadata,
@@ -157,18 +157,18 @@ def _coordinate(connection: Connection) -> None:
     metadata.create_all(connection)
     present = inspect(connection)
     for table, column in ((annotators, "replaced_by"), (tasks, "withdrawn"), (tasks, "draft")):
-        if column not in {found["name"] for found in present.get_columns(table.name)}:
+        if column not in {item["name"] for item in present.get_columns(table.name)}:
             definition = CreateColumn(table.c[column]).compile(dialect=connection.dialect)
             connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {definition}")
-    if "events_by_person" not in {found["name"] for found in present.get_indexes("events")}:
+    if "events_by_person" not in {item["name"] for item in present.get_indexes("events")}:
         next(index for index in events.indexes if index.name == "events_by_person").create(connection)
     rows = connection.execute(select(events).where(events.c.kind == "decide").order_by(events.c.seq))
     for row in list(rows):
-        keep_decision(connection, row.task, row.task_seq, json.loads(row.payload), row.annotator, row.at)
+        store_decision(connection, row.task, row.task_seq, json.loads(row.payload), row.annotator, row.at)
 
 
-def keep_decision(connection: Connection, key: str, seq: int, payload: Mapping[str, Any], who: str, at: float) -> None:
-    """Put a decision in the place of the one that stood before it."""
+def store_decision(connection: Connection, key: str, seq: int, payload: Mapping[str, Any], who: str, at: float) -> None:
+    """Replace the current decision on a text or a case."""
     connection.execute(decisions.delete().where(decisions.c.key == key))
     connection.execute(
         decisions.insert().values(
@@ -188,14 +188,14 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create, _forbid_changes
 
 
 def migrate(connection: Connection, steps: tuple[Callable[[Connection], None], ...] = MIGRATIONS) -> int:
-    """Bring the database up to date inside the caller's transaction; gives the version it had."""
+    """Bring the database up to date inside the caller's transaction; returns the version it had."""
     if connection.dialect.name == "postgresql":
         # Two servers that start at once must not both create the tables.
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7302511)")
     version = 0
     if inspect(connection).has_table("meta"):
-        found = connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
-        version = int(found or 0)
+        stored = connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
+        version = int(stored or 0)
     if version > len(steps):
         raise InputError(
             f"the database has schema {version}, this medassay knows {len(steps)}; upgrade medassay to open it"

@@ -1,8 +1,8 @@
-"""A task's state, folded from its events; the same events always give the same state.
+"""A task's state, computed from its events; the same events always give the same state.
 
 Events are small: `mark`, `unmark`, `flag`, `set`, `comment`, `done`, `reopen`, `return`, `time`, and `undo` /
-`redo` of earlier ones. They apply in the order in which the server numbered them, and no client's clock has
-any say. An answer that breaks one of the protocol's limits is refused when it comes in.
+`redo` of earlier ones. They apply in the order in which the server numbered them; clients' clocks do not
+matter. An answer that breaks one of the protocol's limits is refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, TypedDict
 
 from medassay.errors import MedassayError
-from medassay.human.history import CONTENT, Event, undone
+from medassay.human.events import CONTENT, Event, undone
 from medassay.human.protocols.base import CASE, MAX_COUNT, Protocol, Question
 
 KINDS = (*CONTENT, "done", "reopen", "return", "time", "undo", "redo")
@@ -47,8 +47,8 @@ class Mark(TypedDict):
 
 
 class State(TypedDict):
-    """All an annotator has said about a task. `answers[slot][question]` is a choice's value or, for a
-    count, what was typed less the highlights there were: the count is highlights + that.
+    """An annotator's work on a task. `answers[slot][question]` is a choice's value or, for a count, the number
+    typed minus the highlights at that time: the count is the highlights plus this difference.
 
     `flags[slot]` holds reasons by flag, `returned` the coordinator's note while a task is returned,
     `from_draft[slot]` the questions whose number was taken from the machine's draft.
@@ -65,7 +65,7 @@ class State(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TaskShape:
     """Lengths in characters of the texts of a task, to check highlights against."""
 
     reference: int
@@ -92,7 +92,7 @@ class Problem:
 
 
 class Refused(MedassayError):
-    """The event makes no sense for this task; nothing was recorded. `slot`, `question`: where, if anywhere."""
+    """The event is not valid for this task; nothing was recorded. `slot`, `question`: where, if anywhere."""
 
     def __init__(self, text: str, slot: str | None = None, question: str | None = None) -> None:
         super().__init__(text)
@@ -104,7 +104,7 @@ class Outdated(Refused):
     """The event came from a page that shows an older state of the task; nothing was recorded."""
 
 
-def empty() -> State:
+def empty_state() -> State:
     """A task nobody has touched."""
     return {
         "answers": {},
@@ -118,16 +118,16 @@ def empty() -> State:
     }
 
 
-def restored(stored: Mapping[str, Any]) -> State:
+def read_state(stored: Mapping[str, Any]) -> State:
     """A state as it was stored, by this or an earlier version."""
-    return {**empty(), **stored}  # type: ignore[typeddict-item]
+    return {**empty_state(), **stored}  # type: ignore[typeddict-item]
 
 
-def fold(protocol: Protocol, shape: Shape, events: Iterable[Event]) -> State:
+def fold(protocol: Protocol, shape: TaskShape, events: Iterable[Event]) -> State:
     """The state after all events; those undone are passed over."""
     listed = list(events)
     taken = undone(listed)
-    state = empty()
+    state = empty_state()
     for event in listed:
         state["active_ms"] += min(max(event.active_ms, 0), MAX_ACTIVE_MS)
         if event.id not in taken and event.kind not in ("undo", "redo", "time"):
@@ -135,8 +135,8 @@ def fold(protocol: Protocol, shape: Shape, events: Iterable[Event]) -> State:
     return state
 
 
-def step(protocol: Protocol, shape: Shape, state: State, event: Event) -> State:
-    """The state after one more event (not undo or redo, which need the history); refuses what makes no sense."""
+def step(protocol: Protocol, shape: TaskShape, state: State, event: Event) -> State:
+    """The state after one more event (not undo or redo, which need the history); raises `Refused` if not valid."""
     after = copy.deepcopy(state)
     if event.kind in CONTENT and state["done"]:
         raise Outdated("This task is finished. Reopen it to change an answer.")
@@ -147,8 +147,8 @@ def step(protocol: Protocol, shape: Shape, state: State, event: Event) -> State:
     return after
 
 
-def _check_limits(protocol: Protocol, shape: Shape, before: State, after: State, event: Event) -> None:
-    """Refuse an answer that breaks a limit, or breaks one further; one that mends it in part may stand."""
+def _check_limits(protocol: Protocol, shape: TaskShape, before: State, after: State, event: Event) -> None:
+    """Refuse an answer that breaks a limit, or exceeds it further; one that reduces the excess is accepted."""
     for slot in shape.texts:
         old, new = (answers(protocol, state, slot) for state in (before, after))
         for limit in protocol.limits:
@@ -159,7 +159,7 @@ def _check_limits(protocol: Protocol, shape: Shape, before: State, after: State,
 
 
 def changed_between(before: State, now: State, protocol: Protocol, event: Event) -> bool:
-    """Whether what the event speaks of differs between the state its page showed and the present one."""
+    """Whether what the event changes differs between the state that its page showed and the present one."""
     payload = event.payload
     if event.kind == "set":
         question = protocol.question(payload["question"])
@@ -178,7 +178,7 @@ def changed_between(before: State, now: State, protocol: Protocol, event: Event)
     return False
 
 
-def _apply(protocol: Protocol, shape: Shape, state: State, event: Event, *, strict: bool) -> None:
+def _apply(protocol: Protocol, shape: TaskShape, state: State, event: Event, *, strict: bool) -> None:
     payload = event.payload
     try:
         if event.kind == "mark":
@@ -204,7 +204,7 @@ def _apply(protocol: Protocol, shape: Shape, state: State, event: Event, *, stri
             raise
 
 
-def _finish(protocol: Protocol, shape: Shape, state: State, *, strict: bool) -> None:
+def _finish(protocol: Protocol, shape: TaskShape, state: State, *, strict: bool) -> None:
     # In a fold the task was finished by the rules of its time.
     if strict:
         open_problems = problems(protocol, shape, state)
@@ -221,7 +221,7 @@ def _find(state: State, mark_id: str) -> Mark:
     raise Outdated("That highlight is no longer there.")
 
 
-def _mark(protocol: Protocol, shape: Shape, state: State, payload: Mapping[str, Any]) -> None:
+def _mark(protocol: Protocol, shape: TaskShape, state: State, payload: Mapping[str, Any]) -> None:
     kind = protocol.mark(payload["type"])
     slot = payload["slot"]
     if kind is None:
@@ -262,7 +262,7 @@ def _tick(protocol: Protocol, state: State, payload: Mapping[str, Any]) -> None:
     mark["flags"] = [flag for flag in kind.flags if flag in ticked]
 
 
-def _flag_text(shape: Shape, state: State, payload: Mapping[str, Any]) -> None:
+def _flag_text(shape: TaskShape, state: State, payload: Mapping[str, Any]) -> None:
     slot, flag = payload["slot"], payload["flag"]
     if slot not in shape.slots or flag not in FLAGS:
         raise Refused(f"There is no flag '{flag}' in slot '{slot}'.")
@@ -277,7 +277,7 @@ def _flag_text(shape: Shape, state: State, payload: Mapping[str, Any]) -> None:
     state["flags"].setdefault(slot, {})[flag] = reason[:MAX_REASON]
 
 
-def _set(protocol: Protocol, shape: Shape, state: State, payload: Mapping[str, Any]) -> None:
+def _set(protocol: Protocol, shape: TaskShape, state: State, payload: Mapping[str, Any]) -> None:
     question = protocol.question(payload["question"])
     slot, value = payload["slot"], payload["value"]
     if question is None or slot not in shape.slots or (slot == CASE) != (question.per == "case"):
@@ -304,7 +304,7 @@ def _note_draft(state: State, slot: str, question: str, drafted: bool) -> None:
         state["from_draft"].pop(slot, None)
 
 
-def _comment(shape: Shape, state: State, payload: Mapping[str, Any]) -> None:
+def _comment(shape: TaskShape, state: State, payload: Mapping[str, Any]) -> None:
     if payload["slot"] not in shape.slots:
         raise Refused(f"There is no slot '{payload['slot']}'.")
     if payload["text"]:
@@ -366,7 +366,7 @@ def missing(protocol: Protocol, state: State, slot: str) -> list[Question]:
 
 
 def status(protocol: Protocol, state: State, slot: str) -> Status:
-    """Where one text stands: `untouched`, `open`, or `answered` explicitly and possibly."""
+    """The status of one text: `untouched`, `open`, or `answered` (explicitly, and within the limits)."""
     marked = any(mark["slot"] == slot for mark in state["marks"])
     given = (state[part].get(slot) for part in ("answers", "comments", "flags"))
     if cannot_judge(state, slot) is None and not marked and not any(given):
@@ -375,8 +375,8 @@ def status(protocol: Protocol, state: State, slot: str) -> Status:
     return "answered" if answered else "open"
 
 
-def problems(protocol: Protocol, shape: Shape, state: State) -> list[Problem]:
-    """What stands between the task and being finished, in reading order."""
+def problems(protocol: Protocol, shape: TaskShape, state: State) -> list[Problem]:
+    """Why the task cannot be finished yet, in reading order."""
     listed = []
     if any(cannot_judge(state, slot) is None for slot in shape.texts):
         for question in missing(protocol, state, CASE):

@@ -1,4 +1,4 @@
-"""The store: every change an append-only event, acknowledged only once it is on disk.
+"""The store of a study: every change is an append-only event, acknowledged only once it is on disk.
 
 Events of a task are numbered without gaps. An event carries an id made by the client, so that a
 request sent twice (a lost reply, a reload, a replay) is recorded once. The state kept beside the
@@ -19,12 +19,11 @@ from sqlalchemy.exc import IntegrityError, NoResultFound
 
 from medassay.human import schema
 from medassay.human.database import Database, DatabaseGone
+from medassay.human.events import Conflict, Event, NewEvent, events_of, is_recorded, record, redo_targets, undo_targets
 from medassay.human.freeze import TRAINING
-from medassay.human.history import Event, redo_targets, undo_targets
-from medassay.human.journal import Conflict, NewEvent, events_of, is_recorded, record
 from medassay.human.plan import Item, Unit
 from medassay.human.protocols import Protocol
-from medassay.human.state import Outdated, Shape, State, changed_between, empty, fold, restored, step
+from medassay.human.state import Outdated, State, TaskShape, changed_between, empty_state, fold, read_state, step
 from medassay.human.study import Study
 
 
@@ -49,13 +48,13 @@ class StoredTask:
         return tuple(self.unit.items[i] for i in self.order)
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> TaskShape:
         """Text lengths, to check highlights against."""
-        return Shape(len(self.unit.reference), tuple(len(item.candidate) for item in self.candidates))
+        return TaskShape(len(self.unit.reference), tuple(len(item.candidate) for item in self.candidates))
 
 
 @dataclass(frozen=True, slots=True)
-class Ack:
+class Acknowledgement:
     """The answer to a save: the task's event number and state now. `again`: it was recorded before."""
 
     seq: int
@@ -71,12 +70,12 @@ class Store:
         self.protocol: Protocol = study.protocol
         self.database = Database(study)
         self.engine = self.database.engine
-        self._present: dict[str, StoredTask] = {}
+        self._cached: dict[str, StoredTask] = {}
         self._reading = threading.Lock()
         self.reload()
 
     def close(self) -> None:
-        """Give back all connections."""
+        """Close all connections."""
         self.database.close()
 
     def reload(self) -> None:
@@ -95,7 +94,7 @@ class Store:
         for task in tasks.values():
             by_case.setdefault(task.unit.case_id, []).append(task.id)
         with self._reading:
-            self._units, self._tasks, self._by_case, self._present = units, tasks, by_case, {}
+            self._units, self._tasks, self._by_case, self._cached = units, tasks, by_case, {}
             self.names: list[str] = names
 
     # Reading
@@ -113,7 +112,7 @@ class Store:
         known = self._tasks.get(task)
         return known is not None and known.annotator == annotator
 
-    def known(self, task: str) -> StoredTask:
+    def task_texts(self, task: str) -> StoredTask:
         """One task's texts and order, without its present state; KeyError where there is none."""
         return self._tasks[task]
 
@@ -122,7 +121,7 @@ class Store:
         known = self._tasks[task]
         with self.database.reading() as connection:
             row = _state_row(connection, task)
-        return replace(known, seq=row.seq, state=restored(json.loads(row.state)))
+        return replace(known, seq=row.seq, state=read_state(json.loads(row.state)))
 
     def tasks(self, annotator: str | None = None) -> list[StoredTask]:
         """All tasks, or one annotator's, in the order they are done, with their present states."""
@@ -146,7 +145,7 @@ class Store:
         with self.database.reading() as connection:
             now = {row.task: row.seq for row in connection.execute(numbers)}
             with self._reading:
-                kept = self._present
+                kept = self._cached
             stale = [t for t in listed if t.id in now and (t.id not in kept or kept[t.id].seq != now[t.id])]
             fresh = {}
             for start in range(0, len(stale), 500):
@@ -155,11 +154,11 @@ class Store:
                 fresh.update({row.task: row for row in rows})
         for task in stale:
             row = fresh.get(task.id)
-            kept[task.id] = replace(task, seq=row.seq, state=restored(json.loads(row.state))) if row else task
+            kept[task.id] = replace(task, seq=row.seq, state=read_state(json.loads(row.state))) if row else task
         return [kept[task.id] for task in listed if task.id in kept]
 
     def revision(self) -> tuple[int, ...]:
-        """A number of numbers that changes with every event; cheap to read."""
+        """Numbers that change with every event; fast to read."""
         sums = [
             select(func.coalesce(func.sum(schema.states.c.seq), 0)),
             select(func.coalesce(func.sum(schema.decisions.c.seq), 0)),
@@ -181,21 +180,30 @@ class Store:
 
     # Writing
 
-    def append(self, task: str, who: str, new: NewEvent, base: int | None = None) -> Ack:
-        """Record one event and give the state after it. When this returns, the event is on disk.
+    def append(self, task: str, who: str, new: NewEvent, base: int | None = None) -> Acknowledgement:
+        """Record one event. When this returns, the event is on disk.
 
-        The same event again changes nothing and gives the present state; the same id with another
-        content raises `Conflict`; what makes no sense raises `Refused`, and nothing is recorded.
-        `base` is the number of events that the page knew: where what it changes was changed since,
-        `Outdated` is raised.
+        Args:
+            task: The task's id.
+            who: The annotator or coordinator.
+            new: The event. One that was recorded before changes nothing.
+            base: The number of events that the page had seen.
+
+        Returns:
+            The task's number of events and its state, after the event.
+
+        Raises:
+            Conflict: The event's id was used before with other content.
+            Refused: The event is not valid for this task; nothing is recorded.
+            Outdated: What the event changes was changed after `base`.
         """
         known = self._tasks[task]
         try:
             with self.database.writing() as connection:
                 row = _state_row(connection, task, lock=True)
-                state = restored(json.loads(row.state))
+                state = read_state(json.loads(row.state))
                 if is_recorded(connection, task, who, new):
-                    return Ack(row.seq, state, again=True)
+                    return Acknowledgement(row.seq, state, again=True)
                 event = Event(new.id, new.kind, dict(new.payload), new.active_ms, time.time())
                 self._check_base(connection, known, event, row.seq, state, base)
                 if new.kind in ("undo", "redo"):
@@ -206,7 +214,7 @@ class Store:
                     after = step(self.protocol, known.shape, state, event)
                 record(connection, task, row.seq + 1, who, new, event.payload)
                 _save_state(connection, task, row.seq + 1, after)
-                return Ack(row.seq + 1, after)
+                return Acknowledgement(row.seq + 1, after)
         except IntegrityError as error:
             raise Conflict("this event id has been used before") from error
 
@@ -223,19 +231,19 @@ class Store:
 
     def audit(self) -> list[str]:
         """Rebuild every task from its events; what differs from the state kept, or has a gap, is named."""
-        found = []
+        problems = []
         for stored in self.tasks():
             past = self.events(stored.id)
             if len(past) != stored.seq:
-                found.append(f"task {stored.id}: {stored.seq} events expected, {len(past)} found")
+                problems.append(f"task {stored.id}: {stored.seq} events expected, {len(past)} found")
             elif fold(self.protocol, stored.shape, past) != self.task(stored.id).state:
-                found.append(f"task {stored.id}: the state kept is not what its events add up to")
-        return found
+                problems.append(f"task {stored.id}: the state kept is not what its events add up to")
+        return problems
 
 
 def _task(row: Row[Any], unit: Unit) -> StoredTask:
     order = tuple(json.loads(row.candidate_order))
-    return StoredTask(row.id, row.annotator, unit, order, row.training, row.position, 0, empty(), row.draft)
+    return StoredTask(row.id, row.annotator, unit, order, row.training, row.position, 0, empty_state(), row.draft)
 
 
 def _state_row(connection: Connection, task: str, *, lock: bool = False) -> Row[Any]:

@@ -1,4 +1,4 @@
-"""The study file: one YAML page that says who judges which cases by which protocol, in which words."""
+"""The study file (YAML): annotators, cases, protocol and wording of a study."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from medassay.human.plan import Unit, group
 from medassay.human.protocols import PROTOCOLS, Protocol, load_protocol
 from medassay.human.wording import Wording, default_wording, load_yaml, read_wording
 
-_KEYS = (
+_KEYS = [
     "name",
     "protocol",
     "cases",
@@ -30,7 +30,7 @@ _KEYS = (
     "practice_threshold",
     "blinded",
     "wording",
-)
+]
 _NAME = re.compile(r"[\w.@-][\w.@ -]{0,62}")
 
 _HEAD = """\
@@ -175,7 +175,7 @@ def _names(raw: Any, role: str, path: Path) -> tuple[str, ...]:
 
 
 def check_name(name: str, role: str, where: str) -> None:
-    """Refuse a name that could not be shown, or that means something else."""
+    """Refuse a name with characters that cannot be shown, or one that is reserved."""
     if not _NAME.fullmatch(name) or name != name.strip():
         raise InputError(f"{where}: {role} {name!r}: use letters, digits, '.', '-', '_', '@' and spaces")
     if name.lower() in ("coordinator", "adjudicated", "study", "command line"):

@@ -1,4 +1,6 @@
-"""The published tables: agreement (raw counts beside derived scores) and means by system and evaluator."""
+"""Tables of a study: agreement on answers, scores and highlights, means by system, and the effect of the draft.
+
+The coefficients are pure functions of `medassay.study`; the tables follow those of the fact-counting paper."""
 
 from __future__ import annotations
 
@@ -9,18 +11,22 @@ from typing import Literal
 
 import numpy as np
 
-from medassay.human.ratings import Ratings, mean
+from medassay.human.protocols.base import CASE
+from medassay.human.ratings import Key, Rating, Ratings, mean
+from medassay.human.store import Store
 from medassay.study import (
     Estimate,
     Level,
     alpha_interval,
     cohen_kappa,
     count_f1,
+    difference_interval,
     fleiss_kappa,
     intraclass_correlation,
     krippendorff_alpha,
     mean_over_pairs,
     rater_correlation,
+    span_f1,
 )
 
 Pair = tuple[str, str]
@@ -91,7 +97,9 @@ def _per_text(ratings: Ratings, column: str, level: Level, resamples: int, seed:
     if question is None or question.per != "case":
         return None
     clusters = [case_id for case_id, _ in ratings.keys]
-    return alpha_interval(ratings.text_table(column), level, clusters=clusters, resamples=resamples, seed=seed)
+    return alpha_interval(
+        ratings.table(column, per_text=True), level, clusters=clusters, resamples=resamples, seed=seed
+    )
 
 
 @dataclass(frozen=True)
@@ -167,3 +175,102 @@ def default_columns(ratings: Ratings) -> list[str]:
     """Derived scores, then the choices (coherence); raw counts are not comparable between evaluators."""
     choices = [question.name for question in ratings.protocol.questions if question.choices]
     return [*ratings.protocol.derived, *choices]
+
+
+Marked = dict[str, dict[Key, list[tuple[int, int]]]]
+"""By annotator and text, the spans that were highlighted; a text without any has an empty list."""
+
+
+@dataclass(frozen=True)
+class SpanRow:
+    """One kind of highlight: F1 between annotators, averaged over pairs that share a text with a highlight.
+
+    relaxed: a highlight matches where it overlaps one of the other annotator. exact: where it has the same ends.
+    highlights, texts: how many there are in all.
+    """
+
+    kind: str
+    relaxed: float
+    exact: float
+    highlights: int
+    texts: int
+
+
+def span_agreement(store: Store) -> list[SpanRow]:
+    """Every kind of highlight of a study's protocol that was used, over finished tasks without practice."""
+    rows = []
+    for kind in store.protocol.marks:
+        marked = _marked(store, kind.name, per_case=kind.per == "case")
+        count = sum(len(spans) for texts in marked.values() for spans in texts.values())
+        if not count:
+            continue
+        relaxed, exact = (_over_pairs(marked, exact=exact) for exact in (False, True))
+        texts = {key for given in marked.values() for key in given}
+        rows.append(SpanRow(kind.name, relaxed, exact, count, len(texts)))
+    return rows
+
+
+def _marked(store: Store, kind: str, *, per_case: bool) -> Marked:
+    marked: Marked = {}
+    for task in store.tasks():
+        if task.training or not task.state["done"]:
+            continue
+        texts = marked.setdefault(task.annotator, {})
+        slots = {CASE: (task.unit.case_id, "")} if per_case else {}
+        if not per_case:
+            slots = {str(i): (task.unit.case_id, item.system) for i, item in enumerate(task.candidates, 1)}
+        for slot, key in slots.items():
+            texts[key] = [
+                (mark["start"], mark["end"])
+                for mark in task.state["marks"]
+                if mark["kind"] == kind and mark["slot"] == slot and mark["start"] < mark["end"]
+            ]
+    return marked
+
+
+def _over_pairs(marked: Marked, *, exact: bool) -> float:
+    """The mean over pairs of annotators; NaN where no pair can be assessed."""
+    values = []
+    for a, b in combinations(marked.values(), 2):
+        shared = [key for key in a if key in b]
+        value = span_f1([a[key] for key in shared], [b[key] for key in shared], exact=exact)
+        if value == value:
+            values.append(value)
+    return sum(values) / len(values) if values else float("nan")
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One column with and without the draft: means, and the difference with − without with its 95 % interval.
+
+    For a count or a score the difference is the bias that the draft brings; for `seconds` (a task) what is
+    below 0 is time saved. `n`: tasks (for seconds) or texts with and without.
+    """
+
+    column: str
+    with_draft: float | None
+    without: float | None
+    difference: Estimate
+    n: tuple[int, int]
+
+
+def effects(ratings: Ratings, *, resamples: int = 1000, seed: int = 1) -> list[Effect]:
+    """What the draft does to time, answers and scores; empty where no finished task took part in the draw."""
+    drawn = [row for row in ratings.rows if row.draft is not None]
+    if not drawn:
+        return []
+    tasks = {(row.case_id, row.annotator): row for row in drawn}
+    listed = [_effect("seconds", [(row, row.seconds) for row in tasks.values()], resamples, seed)]
+    for column in ratings.protocol.columns:
+        listed.append(_effect(column, [(row, row.values.get(column)) for row in drawn], resamples, seed))
+    return listed
+
+
+def _effect(column: str, given: Sequence[tuple[Rating, float | None]], resamples: int, seed: int) -> Effect:
+    known = [(row, value) for row, value in given if value is not None]
+    values = np.array([value for _, value in known], dtype=np.float64)
+    treated = np.array([bool(row.draft) for row, _ in known], dtype=bool)
+    clusters = [row.case_id for row, _ in known]
+    means = [float(values[side].mean()) if side.any() else None for side in (treated, ~treated)]
+    estimate = difference_interval(values, treated, clusters, resamples=resamples, seed=seed)
+    return Effect(column, means[0], means[1], estimate, (int(treated.sum()), int((~treated).sum())))

@@ -1,4 +1,4 @@
-"""What annotators read: instructions, worked examples, labels; defaults a protocol, editable in the study file."""
+"""What annotators read: instructions, worked examples, labels; a study file may change the protocol's defaults."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ def _refuse_unknown(protocol: Protocol, merged: Mapping[str, Any], where: str) -
 
 def _build(protocol: Protocol, merged: Mapping[str, Any]) -> Wording:
     questions: dict[str, dict[str, str]] = merged["questions"]
-    for name, said in questions.items():
-        stray = set(said) - {"label", "help"}
+    for name, words in questions.items():
+        stray = set(words) - {"label", "help"}
         if stray:  # a comma in an unquoted {label: …, help: …}
             raise KeyError(f"questions.{name}: {sorted(map(str, stray))}; put text with commas in quotes")
     return Wording(
@@ -147,10 +147,10 @@ def _choice(labels: Mapping[Any, str], value: float) -> str:
 
 def _training(protocol: Protocol, task: Mapping[str, Any]) -> TrainingTask:
     texts = []
-    for one in task["candidates"]:
-        expected = {str(name): float(value) for name, value in (one.get("expected") or {}).items()}
+    for text in task["candidates"]:
+        expected = {str(name): float(value) for name, value in (text.get("expected") or {}).items()}
         for name in expected:
             if protocol.question(name) is None:
                 raise KeyError(f"training: no question '{name}'")
-        texts.append(TrainingText(str(one["text"]), expected, str(one.get("explanation", ""))))
+        texts.append(TrainingText(str(text["text"]), expected, str(text.get("explanation", ""))))
     return TrainingTask(tuple(texts), str(task.get("reference") or ""), str(task.get("source") or ""))

@@ -230,7 +230,7 @@ def checked_url(url: str, with_key: bool, what: str = "judge") -> str:
 def _refusal(error: urllib.error.HTTPError) -> CallFailed:
     code = error.code
     if code in _TRANSIENT:
-        return CallFailed(f"HTTP {code}", transient=True, wait=_retry_after(error.headers.get("Retry-After")))
+        return CallFailed(f"HTTP {code}", transient=True, wait=retry_after_seconds(error.headers.get("Retry-After")))
     known = {
         401: "the key is missing or wrong",
         403: "the key has no right to this",
@@ -250,7 +250,7 @@ def _message(error: urllib.error.HTTPError) -> str:
         return "the endpoint refuses the request"
 
 
-def _retry_after(value: str | None) -> float | None:
+def retry_after_seconds(value: str | None) -> float | None:
     """Seconds to wait, from a number or a date; None where nothing usable is said."""
     if value is None:
         return None

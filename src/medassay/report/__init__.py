@@ -1,6 +1,6 @@
-"""What a person reads: pages, terminal tables, drawn from plain summaries.
+"""What a person reads: HTML pages and terminal tables, drawn from plain summaries.
 
-Names are imported on first use: a summary needs none of the rest.
+Names are imported on first use, so that a summary does not load the rest.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from medassay.report.bench import BenchRun as BenchRun
     from medassay.report.bench import print_bench as print_bench
-    from medassay.report.calibration import fit_sections as fit_sections
-    from medassay.report.calibration import print_fit as print_fit
     from medassay.report.check_page import CheckPage as CheckPage
     from medassay.report.check_summary import CheckSummary as CheckSummary
-    from medassay.report.check_terminal import print_check as print_check
+    from medassay.report.check_summary import print_check as print_check
     from medassay.report.comparison_files import COMPARISON_FORMATS as COMPARISON_FORMATS
     from medassay.report.comparison_files import write_comparison as write_comparison
     from medassay.report.comparison_terminal import comparison_text as comparison_text
@@ -40,16 +38,16 @@ if TYPE_CHECKING:
     from medassay.report.terminal import print_metric_list as print_metric_list
     from medassay.report.terminal import print_summary as print_summary
     from medassay.report.terminal import summary_text as summary_text
-    from medassay.report.trust_terminal import print_routes as print_routes
+    from medassay.report.trust_policy import fit_sections as fit_sections
+    from medassay.report.trust_policy import print_fit as print_fit
+    from medassay.report.trust_policy import print_routes as print_routes
     from medassay.report.validation_page import study_sections as study_sections
     from medassay.report.validation_page import validation_sections as validation_sections
 
 _PUBLIC = {
     "bench": "BenchRun print_bench",
-    "calibration": "fit_sections print_fit",
     "check_page": "CheckPage",
-    "check_summary": "CheckSummary",
-    "check_terminal": "print_check",
+    "check_summary": "CheckSummary print_check",
     "comparison_files": "COMPARISON_FORMATS write_comparison",
     "comparison_terminal": "comparison_text print_comparison",
     "extract_page": "ExtractPage",
@@ -60,7 +58,7 @@ _PUBLIC = {
     "study_tables": "markdown_table print_study study_section",
     "study_terminal": "print_cross_data print_preferences print_stress print_validation",
     "terminal": "print_metric_card print_metric_list print_summary summary_text",
-    "trust_terminal": "print_routes",
+    "trust_policy": "fit_sections print_fit print_routes",
     "validation_page": "study_sections validation_sections",
 }
 """Each file of the room with its public names."""

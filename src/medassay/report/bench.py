@@ -44,10 +44,10 @@ class BenchRun:
     def to_markdown(self) -> str:
         """The same tables as in the terminal."""
         tables = "\n\n".join(markdown_table(table) for table in bench_tables(self))
-        return f"# Benchmark of metrics\n\n{self.described}\n\n{tables}\n"
+        return f"# Benchmark of metrics\n\n{self.description}\n\n{tables}\n"
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """Which documents the figures are over, and how they were resampled."""
         part = "all" if self.documents == self.available else f"{self.documents} of the"
         return (
@@ -58,7 +58,7 @@ class BenchRun:
 
 
 def bench_tables(run: BenchRun) -> list[Table]:
-    """What the cards say: the metrics side by side, then by kind of error, by severity and by kind of text."""
+    """The cards as tables: the metrics side by side, then by kind of error, by severity and by kind of text."""
     first = run.cards[0].texts if run.cards else ALL
     cards = [card for card in run.cards if card.texts == first]
     tables = [
@@ -86,9 +86,9 @@ def _by_error(cards: Sequence[BenchCard]) -> list[dict[str, Cell]]:
     rows: list[dict[str, Cell]] = []
     for field in ("by_severity", "by_wording", "by_kind"):
         for name in dict.fromkeys(name for card in cards for name in getattr(card, field)):
-            found = {card.metric: getattr(card, field)[name] for card in cards if name in getattr(card, field)}
-            pairs = next(iter(found.values())).n
-            rows.append({"error": name, "pairs": pairs, **found})
+            by_metric = {card.metric: getattr(card, field)[name] for card in cards if name in getattr(card, field)}
+            pairs = next(iter(by_metric.values())).n
+            rows.append({"error": name, "pairs": pairs, **by_metric})
     return rows
 
 
@@ -110,8 +110,8 @@ def _notes(cards: Sequence[BenchCard]) -> list[str]:
 
 
 def print_bench(console: Console, run: BenchRun) -> None:
-    """The tables, then what the figures are over."""
+    """Print the tables, then which documents the figures are over."""
     for table in bench_tables(run):
         print_study(console, table)
         console.print()
-    console.print(run.described[0].upper() + run.described[1:], highlight=False, markup=False, soft_wrap=False)
+    console.print(run.description[0].upper() + run.description[1:], highlight=False, markup=False, soft_wrap=False)

@@ -1,7 +1,7 @@
 """Small charts as inline SVG: dot and whisker, histogram, difference, risk against coverage.
 
-Colours come from the page's style sheet (`s0` … `s7`, one per system); every system also has a marker
-shape of its own, so that no chart rests on colour alone. No scripts, no style attributes: the page's
+Colours come from the page's style sheet (`s0` … `s7`, one per system); every system also has its own marker shape,
+so that systems can be told apart without colour. There are no scripts and no style attributes, because the page's
 content security policy allows neither.
 """
 
@@ -34,7 +34,7 @@ class Axis:
     right: float
 
     def x(self, value: float) -> float:
-        """Where a value stands, held inside the axis."""
+        """The x coordinate of a value; values outside the axis are moved to its ends."""
         share = (value - self.low) / (self.high - self.low)
         return round(self.left + min(max(share, 0.0), 1.0) * (self.right - self.left), 2)
 
@@ -56,8 +56,8 @@ def limits(bounds: tuple[float | None, float | None], values: Iterable[float]) -
     least = low if low is not None else min(finite, default=0.0)
     most = high if high is not None else max(finite, default=1.0)
     if most <= least:
-        room = max(0.5, 1e-9 * abs(least))
-        least, most = least - room, least + room
+        margin = max(0.5, 1e-9 * abs(least))
+        least, most = least - margin, least + margin
     step = 10.0 ** math.floor(math.log10(most - least))
     return (
         low if low is not None else round(math.floor(least / step) * step, 12),
@@ -123,11 +123,11 @@ def marker(x: float, y: float, system: int, size: float = 4.5) -> str:
 
 def key(system: int) -> str:
     """A system's marker alone, for legends and tables."""
-    return _beside("key", 14, 14, marker(7, 7, system))
+    return _hidden_svg("key", 14, 14, marker(7, 7, system))
 
 
-def _beside(css: str, width: int, height: int, inner: str) -> str:
-    """A picture whose numbers stand in the text beside it, so that screen readers pass it over."""
+def _hidden_svg(css: str, width: int, height: int, inner: str) -> str:
+    """A picture that is hidden from screen readers, because the text beside it has the same numbers."""
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     return f'<svg class="{css}" {size} aria-hidden="true">{inner}</svg>'
 
@@ -141,13 +141,17 @@ def whisker(value: float, low: float | None, high: float | None, ends: tuple[flo
     )
     parts = [f'<line class="axis" x1="8" x2="232" y1="14" y2="14"/>{ticks}']
     if math.isfinite(value):
-        if low is not None and high is not None:
-            a, b = axis.x(low), axis.x(high)
-            css = f"s{system % COLOURS} whisk"
-            parts.append(f'<line class="{css}" x1="{a}" x2="{b}" y1="14" y2="14"/>')
-            parts += [f'<line class="{css}" x1="{x}" x2="{x}" y1="10" y2="18"/>' for x in (a, b)]
-        parts.append(marker(axis.x(value), 14, system))
-    return _beside("whisker", 240, 28, "".join(parts))
+        parts += [_interval(axis, low, high, f"s{system % COLOURS} whisk"), marker(axis.x(value), 14, system)]
+    return _hidden_svg("whisker", 240, 28, "".join(parts))
+
+
+def _interval(axis: Axis, low: float | None, high: float | None, css: str) -> str:
+    """An interval as a whisker; nothing where there is none."""
+    if low is None or high is None:
+        return ""
+    a, b = axis.x(low), axis.x(high)
+    ends = "".join(f'<line class="{css}" x1="{x}" x2="{x}" y1="10" y2="18"/>' for x in (a, b))
+    return f'<line class="{css}" x1="{a}" x2="{b}" y1="14" y2="14"/>{ends}'
 
 
 def difference(value: float, low: float | None, high: float | None, reach: float, *, clear: bool) -> str:
@@ -158,14 +162,11 @@ def difference(value: float, low: float | None, high: float | None, reach: float
     axis = Axis(-reach, reach, left=8, right=232)
     parts = ['<line class="axis" x1="8" x2="232" y1="14" y2="14"/>']
     parts.append('<line class="zero" x1="120" x2="120" y1="3" y2="25"/>')
-    if low is not None and high is not None:
-        a, b = axis.x(low), axis.x(high)
-        parts.append(f'<line class="whisk" x1="{a}" x2="{b}" y1="14" y2="14"/>')
-        parts += [f'<line class="whisk" x1="{x}" x2="{x}" y1="10" y2="18"/>' for x in (a, b)]
+    parts.append(_interval(axis, low, high, "whisk"))
     if math.isfinite(value):
         css = "point" if clear else "point open"
         parts.append(f'<circle class="{css}" cx="{axis.x(value)}" cy="14" r="4.5"/>')
-    return _beside("whisker", 240, 28, "".join(parts))
+    return _hidden_svg("whisker", 240, 28, "".join(parts))
 
 
 def histograms(rows: Sequence[tuple[str, int, Floats]], ends: tuple[float, float], span: float, what: str) -> str:

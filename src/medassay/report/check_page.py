@@ -1,7 +1,7 @@
 """The page of `medassay check`: texts side by side, each statement with its verdict and the words that decide it.
 
-One HTML file without network, put together as the report page is (`report/page.py`) and with the same case list. A
-statement's verdict is shown by colour, by shape and in words. Text from the case file is data only.
+One HTML file that needs no network, assembled like the report page (`report/page.py`) and with the same case list.
+A statement's verdict is shown by colour, by shape and in words. Text from the case file is data only.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from medassay.language.ledger import CANDIDATE, REFERENCE, SOURCE, Ledger, Verdi
 from medassay.metrics.statement_check import StatementCheck
 from medassay.report import sections
 from medassay.report.charts import limits
-from medassay.report.check_summary import CheckSummary, Group, ledger_of
-from medassay.report.page import BYTES, EXPLAINED, Look, assemble, carried_note
+from medassay.report.check_summary import CheckSummary, GroupCounts, ledger_of
+from medassay.report.page import BYTES, EXPLAINED, PageLayout, RunLog, assemble
 from medassay.report.payload import Payload, case_record, clean
-from medassay.report.sections import Run, Section, system_name, table
+from medassay.report.sections import Section, system_name, table
 from medassay.scores import Score
 from medassay.spans import VERDICTS
 
@@ -38,7 +38,7 @@ _ORDERED_BY = {
 }
 """The counts that the case list can be ordered by."""
 
-_LOOK = Look(
+_LAYOUT = PageLayout(
     ("text.js", "ledger.js", "list.js", "page.js"),
     ("page.css", "cases.css", "ledger.css"),
     "Count",
@@ -77,7 +77,10 @@ _WORDS = {
 class CheckPage(Sink):
     """The page as one of the sinks of a run.
 
-    summary: the counts of the same run; a sink that is fed before this one.
+    Args:
+        path: The file to write.
+        metric: The metric that checks the statements.
+        summary: The counts of the same run, a sink that comes before this one.
     """
 
     explained = EXPLAINED
@@ -85,20 +88,13 @@ class CheckPage(Sink):
     def __init__(self, path: Path, metric: StatementCheck, summary: CheckSummary) -> None:
         self.path, self.metric, self.summary = path, metric, summary
         self.payload = Payload(())
-        self.systems: dict[str, int] = {}
+        self.log = RunLog((metric,))
         self.most = [0] * len(_ORDERED_BY)
-        self.reasons: dict[str, int] = {}
-        self.failures: dict[str, int] = {}
-        self.problems: list[str] = []
-        self.problem_count = 0
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Take in one case; the first `EXPLAINED` are carried."""
-        self.systems[case.system or ""] = self.systems.get(case.system or "", 0) + 1
+        self.log.count(case, scores)
         score = scores[self.metric.name]
-        for reason, counted in ((score.unscored, self.reasons), (score.failed, self.failures)):
-            if reason is not None:
-                counted[reason[:200]] = counted.get(reason[:200], 0) + 1
         if len(self.payload.records) >= EXPLAINED:
             return
         record = case_record(case)
@@ -116,10 +112,8 @@ class CheckPage(Sink):
         self.payload.records.append(record)
 
     def problem(self, text: str) -> None:
-        """Note a row that could not be read, or one that something else is wrong with."""
-        self.problem_count += 1
-        if len(self.problems) < sections.REASONS:
-            self.problems.append(text)
+        """Record a row that could not be read, or another problem."""
+        self.log.problem(text)
 
     def finish(self) -> None:
         """Write the page."""
@@ -127,37 +121,26 @@ class CheckPage(Sink):
 
     def html(self) -> str:
         """The whole page."""
-        run = Run(
-            title="medassay check",
-            metrics=(self.metric,),
-            aggregates=(),
-            comparison=None,
-            values={},
-            cases_by_system=self.systems,
-            reasons={self.metric.name: self.reasons},
-            failures={self.metric.name: self.failures},
-            problems=self.problems,
-            problem_count=self.problem_count,
-            settings={"checker": self.metric.model_name},
-        )
-        made = [_summary(self.summary), *filter(None, [_kinds(self.summary), sections.unscored(run)])]
+        settings = {"checker": self.metric.model_name}
+        run = self.log.run("medassay check", aggregates=(), comparison=None, values={}, settings=settings)
+        drawn = [_summary(self.summary), *filter(None, [_kinds(self.summary), sections.unscored(run)])]
         counts = [
             {"name": name, "summary": about, "higher": False, "ends": limits((0.0, None), [most]), "parts": []}
             | {"whole": True}
             for (name, about), most in zip(_ORDERED_BY.items(), self.most)
         ]
-        head = {"metrics": counts, "systems": list(self.systems), "sections": {}, "leading": 0}
+        head = {"metrics": counts, "systems": list(self.log.systems), "sections": {}, "leading": 0}
         block = self.payload.encode(head, BYTES)
         statements = sum(group.counts["statements"] for group in self.summary.groups.values())
         facts = [f"{statements:,} statements"]
-        return assemble(run, made, sections.provenance(run), block, carried_note(run.cases, block), facts, _LOOK)
+        return assemble(run, drawn, block, facts, _LAYOUT)
 
 
 def packed(ledger: Ledger, reference: int) -> dict[str, Any]:
     """A ledger as the page's script reads it: the verdict that counts of each statement, as a short list.
 
     Each is [of, start, end, text, against, verdict, probabilities, start, end of the deciding words, kind, critical],
-    then the candidate's verdict against the other text where it was held against two.
+    then the candidate's verdict against the other text where there are two.
     """
     rows = []
     for verdict, group in zip(ledger.decisive(), ledger.candidate()):
@@ -227,7 +210,7 @@ def _bar_cell(counts: Mapping[str, int], whole: str, parts: Sequence[str], title
 
 def _kinds(summary: CheckSummary) -> Section | None:
     """What the problems are about, by group."""
-    total = sum((group.kinds for group in summary.groups.values()), start=Group().kinds)
+    total = sum((group.kinds for group in summary.groups.values()), start=GroupCounts().kinds)
     if not total:
         return None
     several = len(summary.groups) > 1

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medassay.files import csv_text, table_kind, write_text
-from medassay.report import charts
-from medassay.report.comparison_terminal import comparison_text, level, metric_label, primary_lines
-from medassay.report.sections import Group, Section, breakable, direction, grouped, system_name, value_cells
-from medassay.report.study_page import made_section, study_html
+from medassay.report.comparison_page import comparison_html
+from medassay.report.comparison_terminal import comparison_text, leaderboard_notes, metric_label
 from medassay.report.study_tables import latex_table, markdown_table
 from medassay.report.terminal import interval_text, number, p_value
-from medassay.report.versus import comparison_section
 from medassay.study import Cell, Table
 
 if TYPE_CHECKING:
@@ -29,7 +24,7 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
     if kind == ".csv":
         text = csv_text(pair_rows(comparison))
     elif kind == ".html":
-        text = _page(comparison)
+        text = comparison_html(comparison)
     elif kind == ".txt":
         text = comparison_text(comparison) + "\n"
     else:
@@ -46,16 +41,7 @@ def leaderboard(comparison: Comparison) -> Table:
         for metric in comparison.metrics:
             row[metric_label(comparison, metric)] = _value_text(comparison, metric, system)
         rows.append(row)
-    return Table("leaderboard", "Leaderboard", rows, _board_notes(comparison))
-
-
-def _board_notes(comparison: Comparison) -> list[str]:
-    return [
-        comparison.headline,
-        *(primary_lines(comparison) if comparison.primary is not None else []),
-        f"Ranked by {comparison.ranking_metric}; with 95 % intervals; * no system is shown to be better "
-        f"({level(comparison)}). Values are over all scored rows of a system, as medassay score prints them.",
-    ]
+    return Table("leaderboard", "Leaderboard", rows, leaderboard_notes(comparison))
 
 
 def _value_text(comparison: Comparison, metric: str, system: str) -> str:
@@ -121,48 +107,3 @@ def _record(comparison: Comparison, pair: Pair) -> dict[str, object]:
         "losses": pair.losses if pair.n else None,
         "better": pair.better,
     }
-
-
-def _page(comparison: Comparison) -> str:
-    facts = [f"{len(comparison.systems)} systems", f"{comparison.items:,} items", f"metrics: {len(comparison.metrics)}"]
-    colours = {system: i for i, system in enumerate(comparison.systems)}
-    sections: list[Section] = [
-        _board_section(comparison, colours),
-        comparison_section(comparison, colours, {}),
-        made_section((), comparison.signatures),
-    ]
-    return study_html("Comparison of systems", facts, sections)
-
-
-def _board_section(comparison: Comparison, colours: Mapping[str, int]) -> Section:
-    """The leaderboard on a page: metric by metric, the ranking one first, with every interval drawn."""
-    groups = []
-    for metric in sorted(comparison.metrics, key=lambda name: name != comparison.ranking_metric):
-        values = comparison.values[metric]
-        shown = [x for one in values.values() if one.known for x in (one.value, one.low, one.high) if x is not None]
-        whole = charts.limits((None, None), shown)
-        ends = charts.window(whole, shown)
-        systems = comparison.ranked(metric)
-        rows = [_board_row(comparison, metric, system, ends, colours) for system in systems]
-        about = f"{direction(comparison.higher_is_better[metric])} <span>drawn from {charts.tick_label(ends[0])} to "
-        gist = f"best {charts.number(values[systems[0]].value, ends[1])} <em>{breakable(systems[0])}</em>"
-        groups.append(Group(metric, f"{about}{charts.tick_label(ends[1])}</span>", rows, gist))
-    columns = {
-        "System": "name",
-        "Value": "num value",
-        "95 % interval": "num interval",
-        '<span class="unseen">Drawn</span>': "chart",
-        "Shown to be better": "verdict",
-    }
-    notes = "".join(f"<li>{escape(note)}</li>" for note in _board_notes(comparison))
-    html = f'{grouped("summary", columns, groups)}<ul class="note notes">{notes}</ul>'
-    return Section("leaderboard", "Leaderboard", html)
-
-
-def _board_row(
-    comparison: Comparison, metric: str, system: str, ends: tuple[float, float], colours: Mapping[str, int]
-) -> str:
-    value, beaten = comparison.values[metric][system], comparison.beaten(metric, system)
-    better = f"{beaten} other{'s' if beaten > 1 else ''}" if beaten else "none *"
-    cells = value_cells(value.value, value.low, value.high, ends, ends[1], colours[system])
-    return f'<tr><th scope="row">{system_name(system, colours)}</th>{cells}<td class="verdict">{better}</td></tr>'

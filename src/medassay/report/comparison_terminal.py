@@ -1,4 +1,4 @@
-"""A comparison of systems in the terminal: what pairs them, the leaderboard, who beats whom, every pair."""
+"""A comparison of systems in the terminal: how rows are paired, the leaderboard, and every pair of systems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from medassay.report.terminal import (
     p_value,
     plain_console,
     print_table,
-    shown,
+    printable,
     stripped,
 )
 
@@ -36,8 +36,8 @@ def comparison_text(comparison: Comparison) -> str:
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
-    """What pairs the rows, the leaderboard, who beats whom, then every pair with its interval and p-values."""
-    console.print(Text(shown(comparison.headline, 600), style="bold"), soft_wrap=not console.is_terminal)
+    """Print how rows are paired, the leaderboard, which system is better, and every pair with interval and p-values."""
+    console.print(Text(printable(comparison.headline, 600), style="bold"), soft_wrap=not console.is_terminal)
     if comparison.primary is not None:
         for line in primary_lines(comparison):
             console.print(Text(line), soft_wrap=not console.is_terminal)
@@ -55,32 +55,42 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     console.print()
     _print_pairs(console, comparison)
     for remark in comparison.notes:
-        note(console, shown(remark, 600))
+        note(console, printable(remark, 600))
 
 
 def level(comparison: Comparison) -> str:
-    """What it takes to be called better."""
+    """The level at which a difference counts as shown."""
     return f"Holm-corrected p < {comparison.alpha:g}"
 
 
 def primary_lines(comparison: Comparison) -> list[str]:
     """The verdict on the primary metric, a line for each pair of systems where there are few."""
     pairs = [pair for pair in comparison.pairs if pair.metric == comparison.primary]
-    label = f"Primary metric {shown(comparison.primary or '')}"
+    label = f"Primary metric {printable(comparison.primary or '')}"
     shown_pairs = [pair for pair in pairs if pair.better is not None]
     if len(pairs) > 3:
         return [f"{label}: a difference is shown for {len(shown_pairs)} of {len(pairs)} pairs of systems."]
     return [f"{label}: {_verdict(pair)}" for pair in pairs]
 
 
+def leaderboard_notes(comparison: Comparison) -> list[str]:
+    """What a reader of the leaderboard must know."""
+    return [
+        comparison.headline,
+        *(primary_lines(comparison) if comparison.primary is not None else []),
+        f"Ranked by {comparison.ranking_metric}; with 95 % intervals; * no system is shown to be better "
+        f"({level(comparison)}). Values are over all scored rows of a system, as medassay score prints them.",
+    ]
+
+
 def _verdict(pair: Pair) -> str:
-    names = f"{shown(pair.first)} − {shown(pair.second)}"
+    names = f"{printable(pair.first)} − {printable(pair.second)}"
     if pair.difference is None:
         return f"{names} not tested: no item has a score from both."
     size = f"{number(pair.difference)} {interval_text(pair.low, pair.high)}, p Holm {p_value(pair.p_holm)}"
     if pair.better is None:
         return f"no difference shown ({names}: {size})."
-    return f"{shown(pair.better)} is better ({names}: {size})."
+    return f"{printable(pair.better)} is better ({names}: {size})."
 
 
 def _print_duel(console: Console, comparison: Comparison) -> None:
@@ -88,11 +98,11 @@ def _print_duel(console: Console, comparison: Comparison) -> None:
     first, second = comparison.systems
     pairs = comparison.pairs
     labels = [metric_label(comparison, pair.metric) for pair in pairs]
-    better = [shown(pair.better) if pair.better is not None else "no difference shown" for pair in pairs]
+    better = [printable(pair.better) if pair.better is not None else "no difference shown" for pair in pairs]
     columns = [
         Column("metric", labels, justify="left", fold=True),
         *(
-            Column(shown(name, 20), [number(comparison.values[pair.metric][name].value) for pair in pairs])
+            Column(printable(name, 20), [number(comparison.values[pair.metric][name].value) for pair in pairs])
             for name in (first, second)
         ),
         Column(f"better ({level(comparison)})", better, justify="left", fold=True),
@@ -102,7 +112,7 @@ def _print_duel(console: Console, comparison: Comparison) -> None:
 
 def metric_label(comparison: Comparison, metric: str) -> str:
     """A metric's name with its direction."""
-    return f"{shown(metric)} {arrow(comparison.higher_is_better[metric])}"
+    return f"{printable(metric)} {arrow(comparison.higher_is_better[metric])}"
 
 
 def _print_leaderboard(console: Console, comparison: Comparison) -> None:
@@ -110,15 +120,15 @@ def _print_leaderboard(console: Console, comparison: Comparison) -> None:
     ranked = comparison.ranked()
     columns = [
         Column("", [str(i) for i in range(1, len(ranked) + 1)]),
-        Column("system", [shown(system) for system in ranked], justify="left", fold=True),
+        Column("system", [printable(system) for system in ranked], justify="left", fold=True),
     ]
     for k, metric in enumerate(comparison.metrics):
         cells = [leader_cell(comparison, metric, system) for system in ranked]
-        columns.append(Column(metric_label(comparison, metric), cells, keep=k))
+        columns.append(Column(metric_label(comparison, metric), cells, drop_order=k))
     print_table(console, columns)
     note(
         console,
-        f"Ranked by {shown(comparison.ranking_metric)}. * no system is shown to be better ({level(comparison)}); "
+        f"Ranked by {printable(comparison.ranking_metric)}. * no system is shown to be better ({level(comparison)}); "
         "values are over all scored rows of a system, as `medassay score` prints them.",
     )
 
@@ -141,13 +151,13 @@ def _print_matrix(console: Console, comparison: Comparison, metric: str) -> None
     ranked = comparison.ranked(metric)
     columns = [
         Column("", [str(i) for i in range(1, len(ranked) + 1)]),
-        Column(metric_label(comparison, metric), [shown(s) for s in ranked], justify="left", fold=True),
+        Column(metric_label(comparison, metric), [printable(s) for s in ranked], justify="left", fold=True),
         Column("value", [number(values[system].value) for system in ranked]),
-        Column("95 % interval", [interval_text(values[s].low, values[s].high) for s in ranked], keep=90),
+        Column("95 % interval", [interval_text(values[s].low, values[s].high) for s in ranked], drop_order=90),
     ]
     for i, column in enumerate(ranked):
         cells = ["" if row == column else _mark(better.get((row, column)), row) for row in ranked]
-        columns.append(Column(str(i + 1), cells, keep=i + 1, justify="center"))
+        columns.append(Column(str(i + 1), cells, drop_order=i + 1, justify="center"))
     print_table(console, columns)
 
 
@@ -165,16 +175,16 @@ def _print_pairs(console: Console, comparison: Comparison) -> None:
             justify="left",
             fold=True,
         ),
-        Column("pair", [f"{shown(p.first)} − {shown(p.second)}" for p in pairs], justify="left", fold=True),
+        Column("pair", [f"{printable(p.first)} − {printable(p.second)}" for p in pairs], justify="left", fold=True),
         Column("difference", [number(pair.difference) for pair in pairs]),
-        Column("95 % interval", [interval_text(pair.low, pair.high) for pair in pairs], keep=2),
-        Column("p", [p_value(pair.p) for pair in pairs], keep=3),
-        Column("p Holm", [p_value(pair.p_holm) for pair in pairs], keep=1),
-        Column("p bootstrap", [p_value(pair.p_bootstrap) for pair in pairs], keep=8),
-        Column("d_z", [_effect(pair.d_z) for pair in pairs], keep=5),
-        Column("Cliff", [_effect(pair.cliff) for pair in pairs], keep=7),
-        Column("win/tie/loss %", [_shares(pair) for pair in pairs], keep=6),
-        Column("items", [f"{pair.n:,}" for pair in pairs], keep=4),
+        Column("95 % interval", [interval_text(pair.low, pair.high) for pair in pairs], drop_order=2),
+        Column("p", [p_value(pair.p) for pair in pairs], drop_order=3),
+        Column("p Holm", [p_value(pair.p_holm) for pair in pairs], drop_order=1),
+        Column("p bootstrap", [p_value(pair.p_bootstrap) for pair in pairs], drop_order=8),
+        Column("d_z", [_effect(pair.d_z) for pair in pairs], drop_order=5),
+        Column("Cliff", [_effect(pair.cliff) for pair in pairs], drop_order=7),
+        Column("win/tie/loss %", [_shares(pair) for pair in pairs], drop_order=6),
+        Column("items", [f"{pair.n:,}" for pair in pairs], drop_order=4),
     ]
     rules = [start - 1 for start in starts[1:]] if len(starts) < len(pairs) else []
     print_table(console, columns, rules=rules)

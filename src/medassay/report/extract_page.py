@@ -1,21 +1,18 @@
-"""A page that shows what was read in reports: entities marked in the text, their assertions, relations, concepts.
+"""The page of `medassay extract`: entities marked in the text, their assertions, relations and concepts.
 
-One HTML file with no script and nothing from elsewhere. It is made from the records of the extract file,
-so that a page can be drawn again from it. Every word of a report is escaped.
+One HTML file without scripts or outside files. It is drawn from the records of the extract file, so that it can be
+drawn again from that file. All text of a report is escaped.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cache
 from html import escape
-from importlib.resources import files
 from string import Template
 from typing import Any
 
 from medassay import __version__
+from medassay.report.sections import asset, content_hash
 from medassay.spans import ENTITY_TYPES
 
 Record = Mapping[str, Any]
@@ -54,12 +51,11 @@ class ExtractPage:
 
     def html(self) -> str:
         """The whole page."""
-        style = _asset("extract.css")
-        digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
+        style = asset("extract.css")
         left = self.seen - len(self.drawn)
         note = f'<p class="note">{left:,} further reports are in the extract file only.</p>' if left else ""
-        return Template(_asset("extract.html")).substitute(
-            policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
+        return Template(asset("extract.html")).substitute(
+            policy=f"default-src 'none'; style-src {content_hash(style)}; base-uri 'none'; form-action 'none'",
             title=escape(self.title),
             style=style,
             facts=f"{self.seen:,} report{'s' if self.seen != 1 else ''}",
@@ -149,8 +145,3 @@ def _legend() -> str:
         for how, meaning in _CUES.items()
     )
     return kinds + cues
-
-
-@cache
-def _asset(name: str) -> str:
-    return files("medassay.report").joinpath("assets", name).read_text(encoding="utf-8")

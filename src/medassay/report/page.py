@@ -22,10 +22,10 @@ from medassay.files import write_text
 from medassay.metrics.base import Metric
 from medassay.metrics.trust import Trust
 from medassay.report import charts, sections
+from medassay.report.comparison_page import system_comparison
 from medassay.report.payload import Block, Payload
-from medassay.report.sections import Maker, Run, Section, asset, content_hash, section_html
+from medassay.report.sections import Run, Section, SectionMaker, asset, content_hash, section_html
 from medassay.report.trust_page import TrustView
-from medassay.report.versus import versus
 from medassay.scores import Score
 from medassay.study import ScoreColumns
 
@@ -38,20 +38,71 @@ EXPLAINED = 2_000
 BYTES = 4_600_000
 """What the carried cases may take; with charts and script the page stays under 5 MB."""
 
-HELD = 40_000_000
+HELD_CHARACTERS = 40_000_000
 """Characters of text that are held for the page; more would not fit into it."""
 
 _REASONS = 500
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 
 
-class PageWriter:
+class RunLog:
+    """What a page counts during a run: cases by system, reasons of cases without a number, problems of rows."""
+
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self.metrics = tuple(metrics)
+        self.systems: dict[str, int] = {}
+        self.reasons: dict[str, dict[str, int]] = {metric.name: {} for metric in self.metrics}
+        self.failures: dict[str, dict[str, int]] = {metric.name: {} for metric in self.metrics}
+        self.problems: list[str] = []
+        self.problem_count = 0
+        self.warnings: list[str] = []
+
+    def count(self, case: Case, scores: Mapping[str, Score]) -> None:
+        """Count one case with its score on every metric."""
+        self.systems[case.system or ""] = self.systems.get(case.system or "", 0) + 1
+        for metric in self.metrics:
+            score = scores[metric.name]
+            for reason, counts in ((score.unscored, self.reasons), (score.failed, self.failures)):
+                if reason is not None:
+                    # Reasons can hold row-specific text; beyond some hundreds they are counted together.
+                    known = counts[metric.name]
+                    short = reason[:200] if reason[:200] in known or len(known) < _REASONS else "other reasons"
+                    known[short] = known.get(short, 0) + 1
+
+    def problem(self, text: str) -> None:
+        """Record a row that could not be read, or another problem."""
+        self.problem_count += 1
+        if len(self.problems) < sections.REASONS:
+            self.problems.append(text)
+
+    def run(self, title: str, **figures: Any) -> Run:
+        """The run as sections draw it; `figures` are the other fields of `Run`."""
+        return Run(
+            title=title,
+            metrics=self.metrics,
+            cases_by_system=self.systems,
+            reasons=self.reasons,
+            failures=self.failures,
+            problems=self.problems,
+            problem_count=self.problem_count,
+            warnings=self.warnings,
+            **figures,
+        )
+
+
+class PageWriter(RunLog):
     """Takes in a run case by case, in bounded memory, and writes its page at the end.
 
-    Memory: 8 bytes a case and metric, 24 a case, and the first `limit` cases whole.
+    Memory: 8 bytes per case and metric, 24 per case, and the first `limit` cases whole.
 
-    What it draws follows from the metrics: where trust is among them, routes, images and perturbed reports too, and
-    trust orders the case list. sections: further ones, after our own.
+    Where trust is among the metrics, the page also shows routes, images and perturbed reports, and trust orders the
+    case list.
+
+    Args:
+        metrics: The metrics of the run.
+        title: The page's title.
+        limit: How many cases the page carries.
+        sections: Further sections, after the page's own.
     """
 
     def __init__(
@@ -60,51 +111,27 @@ class PageWriter:
         *,
         title: str | None = None,
         limit: int = CASES,
-        sections: Sequence[Maker] = (),
+        sections: Sequence[SectionMaker] = (),
     ) -> None:
-        self.metrics = tuple(metrics)
+        super().__init__(metrics)
         trust = next((metric for metric in self.metrics if isinstance(metric, Trust)), None)
         self.trust = TrustView(trust) if trust is not None else None
         self.title = title or f"medassay {'trust ' if trust else ''}report"
         self.limit = limit
         self.extra = tuple(sections)
         self.payload = Payload(self.metrics)
-        self.systems: dict[str, int] = {}
         self.columns = ScoreColumns(self.metrics)
-        self.reasons: dict[str, dict[str, int]] = {metric.name: {} for metric in self.metrics}
-        self.failures: dict[str, dict[str, int]] = {metric.name: {} for metric in self.metrics}
-        self.problems: list[str] = []
-        self.problem_count = 0
-        self.warnings: list[str] = []
 
     def add(self, case: Case, scores: Mapping[str, Score]) -> None:
         """Take in one case with its score on every metric."""
-        self.systems[case.system or ""] = self.systems.get(case.system or "", 0) + 1
+        self.count(case, scores)
         self.columns.add(case, scores)
-        for metric in self.metrics:
-            score = scores[metric.name]
-            if score.unscored is not None:
-                self._count(self.reasons[metric.name], score.unscored)
-            elif score.failed is not None:
-                self._count(self.failures[metric.name], score.failed)
-        carried = len(self.payload.records) < self.limit and self.payload.size < HELD
+        carried = len(self.payload.records) < self.limit and self.payload.size < HELD_CHARACTERS
         explained = carried and len(self.payload.records) < EXPLAINED
         if self.trust is not None:
-            case, scores = self.trust.shown(case, scores, pictures=explained)
+            case, scores = self.trust.prepare(case, scores, pictures=explained)
         if carried:
             self.payload.add(case, scores, explained=explained)
-
-    @staticmethod
-    def _count(reasons: dict[str, int], reason: str) -> None:
-        # Reasons can hold row-specific text; beyond some hundreds they are counted together.
-        known = reason[:200] if reason[:200] in reasons or len(reasons) < _REASONS else "other reasons"
-        reasons[known] = reasons.get(known, 0) + 1
-
-    def problem(self, text: str) -> None:
-        """Note a row that could not be read, or one that something else is wrong with."""
-        self.problem_count += 1
-        if len(self.problems) < sections.REASONS:
-            self.problems.append(text)
 
     def html(
         self,
@@ -114,29 +141,31 @@ class PageWriter:
     ) -> str:
         """The whole page.
 
-        comparison: of the systems; made here where there are several and none is given.
-        settings: seed, resamples, input …, listed under how it was made.
+        Args:
+            aggregates: The summary of each metric.
+            comparison: Of the systems; computed here where there are several and none is given.
+            settings: Seed, resamples, input …, listed in the section on provenance.
         """
-        run = Run(
-            title=self.title,
-            metrics=self.metrics,
+        run = self.run(
+            self.title,
             aggregates=aggregates,
             comparison=comparison or (self.columns.compare() if len(self.systems) > 1 else None),
             values=self.columns.values(),
-            cases_by_system=self.systems,
-            reasons=self.reasons,
-            failures=self.failures,
-            problems=self.problems,
-            problem_count=self.problem_count,
-            warnings=self.warnings,
             settings=settings or {},
         )
         first = [] if self.trust is None else [self.trust.routes_section]
-        before = [sections.warnings, *first, sections.summary, sections.distributions, versus, sections.unscored]
-        made = [section for maker in (*before, *self.extra) if (section := maker(run)) is not None]
-        block = self.payload.encode(self._head(run, made), BYTES)
+        before = [
+            sections.warnings,
+            *first,
+            sections.summary,
+            sections.distributions,
+            system_comparison,
+            sections.unscored,
+        ]
+        drawn = [section for maker in (*before, *self.extra) if (section := maker(run)) is not None]
+        block = self.payload.encode(self._head(run, drawn), BYTES)
         metrics = f"{len(run.metrics)} metric{'s' if len(run.metrics) != 1 else ''}"
-        return assemble(run, made, sections.provenance(run), block, carried_note(run.cases, block), [metrics], _REPORT)
+        return assemble(run, drawn, block, [metrics], _REPORT_LAYOUT)
 
     def write(
         self,
@@ -148,7 +177,7 @@ class PageWriter:
         """Write the page; it appears under its name only when it is whole."""
         write_text(path, self.html(aggregates, comparison, settings), errors="replace")
 
-    def _head(self, run: Run, made: Sequence[Section]) -> dict[str, Any]:
+    def _head(self, run: Run, drawn: Sequence[Section]) -> dict[str, Any]:
         """What the script needs beside the cases."""
         metrics = []
         for metric in self.metrics:
@@ -162,7 +191,7 @@ class PageWriter:
                     "parts": metric.parts,
                 }
             )
-        data = {section.name: section.data for section in made if section.data is not None}
+        data = {section.name: section.data for section in drawn if section.data is not None}
         leading = next((i for i, metric in enumerate(self.metrics) if isinstance(metric, Trust)), None)
         return {"metrics": metrics, "systems": list(self.systems), "sections": data, "leading": leading}
 
@@ -170,7 +199,12 @@ class PageWriter:
 class PageFile(Sink):
     """The page of a run as one of its sinks.
 
-    aggregates: gives the summary of the run, asked for once all cases are in. settings: see `PageWriter.html`.
+    Args:
+        path: The file to write.
+        metrics: The metrics of the run.
+        aggregates: Returns the summary of the run; called once, after the last case.
+        title: The page's title.
+        settings: See `PageWriter.html`.
     """
 
     explained = EXPLAINED
@@ -192,11 +226,11 @@ class PageFile(Sink):
         self.writer.add(case, scores)
 
     def problem(self, text: str) -> None:
-        """Note a problem."""
+        """Record a problem."""
         self.writer.problem(text)
 
     def remark(self, text: str) -> None:
-        """Note a remark, for the top of the page."""
+        """Record a remark, for the top of the page."""
         self.writer.warnings.append(text)
 
     def finish(self) -> None:
@@ -206,12 +240,12 @@ class PageFile(Sink):
 
 def page_settings(metrics: Sequence[Metric], *, resamples: int, cluster: str, seed: int) -> dict[str, object]:
     """What the page lists beside the signatures; no path, so that the same cases give the same bytes."""
-    said: dict[str, object] = {
+    settings: dict[str, object] = {
         "intervals": f"{resamples:,} bootstrap resamples, clustered by {cluster}",
         "seed": seed,
     }
     with_reference = [metric for metric in metrics if "reference" in metric.needs]
-    return said | ({"several references": with_reference[0].references} if with_reference else {})
+    return settings | ({"several references": with_reference[0].references} if with_reference else {})
 
 
 def summary_html(aggregates: Sequence[Aggregate]) -> str:
@@ -228,16 +262,16 @@ def summary_html(aggregates: Sequence[Aggregate]) -> str:
         cells += [charts.number(row.value, span), "–" if row.low is None else f"{low} to {high}", *rest]
         cells += [f"{row.n:,}", f"{row.unscored:,}", *([f"{row.failed:,}"] if failed else [])]
         rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    head = "".join(f"<th>{escape(one)}</th>" for one in heads)
+    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 @dataclass(frozen=True)
-class Look:
-    """What tells one kind of page from another.
+class PageLayout:
+    """What differs between kinds of pages.
 
     scripts, styles: its assets, in order. measure: what the case list calls the numbers it is ordered by.
-    keys: what its keys do, for the list of keys.
+    keys: the keyboard shortcuts and what they do.
     """
 
     scripts: Sequence[str]
@@ -246,7 +280,7 @@ class Look:
     keys: Mapping[str, str]
 
 
-_REPORT = Look(
+_REPORT_LAYOUT = PageLayout(
     ("text.js", "evidence.js", "view.js", "list.js", "page.js"),
     ("page.css", "cases.css"),
     "Metric",
@@ -261,17 +295,24 @@ _REPORT = Look(
 )
 
 
-def assemble(
-    run: Run, made: Sequence[Section], last: Section, block: Block, carried: str, facts: Sequence[str], look: Look
-) -> str:
-    """The whole page: its sections, the case list and view, and the data and scripts that draw them."""
-    for section in made:
+def assemble(run: Run, drawn: Sequence[Section], block: Block, facts: Sequence[str], layout: PageLayout) -> str:
+    """The whole page: its sections, the case list and view, and the data and scripts that draw them.
+
+    Args:
+        run: The figures, for the title, the case count and the section on provenance.
+        drawn: The sections before the cases.
+        block: The cases as data.
+        facts: Shown below the title, after the number of cases and systems.
+        layout: The kind of page.
+    """
+    last, carried = sections.provenance(run), _carried_note(run.cases, block)
+    for section in drawn:
         own = section.script.lower() + section.style.lower()
         if not _NAME.fullmatch(section.name) or "</script" in own or "</style" in own:
             raise ValueError(f"section '{section.name}': bad name, or a script or style that ends its own element")
     # Sections' scripts come first: they only listen, and the page's own script then calls them.
-    scripts = [section.script for section in made if section.script] + ["".join(map(asset, look.scripts))]
-    styles = ["".join(map(asset, look.styles))] + [section.style for section in made if section.style]
+    scripts = [section.script for section in drawn if section.script] + ["".join(map(asset, layout.scripts))]
+    styles = ["".join(map(asset, layout.styles))] + [section.style for section in drawn if section.style]
     script_hashes, style_hashes = (" ".join(map(content_hash, texts)) for texts in (scripts, styles))
     policy = (
         f"default-src 'none'; script-src {script_hashes}; style-src {style_hashes}; "
@@ -281,18 +322,18 @@ def assemble(
     shown = [f"{run.cases:,} case{'s' if run.cases != 1 else ''}"]
     shown += [f"{len(systems):,} systems"] if len(systems) > 1 else [f"system {name}" for name in systems]
     shown += [*facts, f"medassay {__version__}"]
-    links = [(section.name, section.title) for section in made] + [("cases", "Cases"), (last.name, last.title)]
+    links = [(section.name, section.title) for section in drawn] + [("cases", "Cases"), (last.name, last.title)]
     return Template(asset("page.html")).substitute(
         policy=escape(policy, quote=True).replace("&#x27;", "'"),
         title=escape(run.title),
         facts=" · ".join(escape(fact) for fact in shown),
         styles="".join(f"<style>{style}</style>" for style in styles),
         nav="".join(f'<a href="#{name}">{escape(title)}</a>' for name, title in links),
-        sections="".join(section_html(section) for section in made),
+        sections="".join(section_html(section) for section in drawn),
         last=section_html(last),
         carried=f'<p class="note">{escape(carried)}</p>' if carried else "",
-        measure=look.measure,
-        keys="".join(_key_row(keys, action) for keys, action in look.keys.items()),
+        measure=layout.measure,
+        keys="".join(_key_row(keys, action) for keys, action in layout.keys.items()),
         data=block.text,
         scripts="".join(f'<script type="module">{script}</script>' for script in scripts),
     )
@@ -303,7 +344,7 @@ def _key_row(keys: str, action: str) -> str:
     return f"<div><dt>{shown}</dt><dd>{escape(action)}</dd></div>\n"
 
 
-def carried_note(cases: int, block: Block) -> str:
+def _carried_note(cases: int, block: Block) -> str:
     """What a page says where it does not carry every case of a run, or not with its evidence."""
     notes = []
     if block.cases < cases:

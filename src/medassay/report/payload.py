@@ -49,10 +49,10 @@ class Payload:
         self.metrics = metrics
         self.records: list[dict[str, Any]] = []
         self.size = 0
-        self.explained: int | None = None  # so many from the start were given with their evidence; None: all
+        self.explained: int | None = None  # the first cases that have evidence; None: all
 
     def add(self, case: Case, scores: Mapping[str, Score], *, explained: bool = True) -> None:
-        """Keep one case for the page, with or without its evidence; `size` counts the characters of its texts."""
+        """Add one case, with or without its evidence; `size` counts the characters of its texts."""
         if not explained and self.explained is None:
             self.explained = len(self.records)
         listed = [scores[metric.name] for metric in self.metrics]
@@ -80,9 +80,9 @@ class Payload:
         full = len(block.text)
         block = self._block(head, keep, 0)
         cost = max(1.0, (full - len(block.text)) / max(given, 1))
-        room = int(budget * (0.75 if any("e" in record for record in self.records) else 1.0))
-        while len(block.text) > room and keep > 0:
-            keep = min(keep - 1, int(keep * room / len(block.text) * 0.97))
+        limit = int(budget * (0.75 if any("e" in record for record in self.records) else 1.0))
+        while len(block.text) > limit and keep > 0:
+            keep = min(keep - 1, int(keep * limit / len(block.text) * 0.97))
             block = self._block(head, keep, 0)
         explained = min(keep, given, int((budget - len(block.text)) / cost))
         while explained > 0:
@@ -95,14 +95,14 @@ class Payload:
     def _block(self, head: Mapping[str, Any], keep: int, explained: int) -> Block:
         texts: dict[str, int] = {}
 
-        def place(text: str) -> int:
+        def text_index(text: str) -> int:
             return texts.setdefault(text, len(texts))
 
         cases = []
         for i, record in enumerate(self.records[:keep]):
-            packed = record | {"c": place(record["c"]), "r": [place(text) for text in record["r"]]}
+            packed = record | {"c": text_index(record["c"]), "r": [text_index(text) for text in record["r"]]}
             if "o" in record:
-                packed["o"] = place(record["o"])
+                packed["o"] = text_index(record["o"])
             if i >= explained and "e" in packed:
                 packed["e"] = {}
             cases.append(packed)
@@ -178,9 +178,9 @@ def _tidy(value: Any) -> Any:
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, Mapping):
-        return {clean(str(name)): _tidy(one) for name, one in value.items()}
+        return {clean(str(name)): _tidy(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_tidy(one) for one in value]
+        return [_tidy(item) for item in value]
     try:
         return _rounded(float(value))
     except (TypeError, ValueError):

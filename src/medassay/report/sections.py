@@ -1,11 +1,11 @@
 """The sections of a report page, each a function from the run to a piece of HTML.
 
-A part that wants a section of its own (an entity graph, slide thumbnails, a heat map) writes a function
-`(Run) -> Section | None` and hands it to `PageWriter(sections=[…])`:
+To add a section (an entity graph, slide thumbnails, a heat map), pass a function `(Run) -> Section | None` to
+`PageWriter(sections=[…])`:
 
     def lengths(run: Run) -> Section | None:
         rows = "".join(f"<li>{escape(name or 'all')}: {n}</li>" for name, n in run.cases_by_system.items())
-        return Section("lengths", "Cases a system", f"<ul>{rows}</ul>")
+        return Section("lengths", "Cases per system", f"<ul>{rows}</ul>")
 
 Markup is trusted, so every text in it must go through `html.escape`. The page's policy allows no style
 attribute and no inline handler: looks go into `style`, behaviour into `script`, numbers for the script
@@ -95,7 +95,7 @@ class Section:
     style: str = ""
 
 
-Maker = Callable[[Run], Section | None]
+SectionMaker = Callable[[Run], Section | None]
 
 
 @cache
@@ -105,7 +105,7 @@ def asset(name: str) -> str:
 
 
 def content_hash(text: str) -> str:
-    """What a content security policy admits a script or style sheet by."""
+    """The hash by which a content security policy admits a script or style sheet."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
@@ -154,29 +154,29 @@ def _titled(row: str, titles: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Group:
-    """The rows of one metric. about: what its scale is; gist: what is said of it while it is folded (both markup)."""
+class MetricRows:
+    """The rows of one metric. about: what its scale is; folded: what is said of it while it is folded (both markup)."""
 
     metric: str
     about: str
     rows: Sequence[str]
-    gist: str
+    folded: str
 
 
-def grouped(css: str, columns: Mapping[str, str], groups: Sequence[Group]) -> str:
+def grouped(css: str, columns: Mapping[str, str], groups: Sequence[MetricRows]) -> str:
     """Rows by metric: one table or, where they are many, a fold for each metric (the first open if it is short)."""
-    heads = [f"<b>{escape(one.metric)}</b> <small>{one.about}</small>" for one in groups]
-    bodies = ["".join(one.rows) for one in groups]
-    if sum(len(one.rows) for one in groups) <= FOLD:
+    heads = [f"<b>{escape(group.metric)}</b> <small>{group.about}</small>" for group in groups]
+    bodies = ["".join(group.rows) for group in groups]
+    if sum(len(group.rows) for group in groups) <= FOLD:
         head = f'<tr class="metric"><th scope="rowgroup" colspan="{len(columns)}">'
         return table(css, columns, "".join(f"<tbody>{head}{a}</th></tr>{b}</tbody>" for a, b in zip(heads, bodies)))
     return "".join(
         fold(
-            f"{head} <span>{one.gist}</span>",
+            f"{head} <span>{group.folded}</span>",
             table(css, columns, f"<tbody>{body}</tbody>"),
-            opened=i == 0 and len(one.rows) <= FOLD // 2,
+            opened=i == 0 and len(group.rows) <= FOLD // 2,
         )
-        for i, (one, head, body) in enumerate(zip(groups, heads, bodies))
+        for i, (group, head, body) in enumerate(zip(groups, heads, bodies))
     )
 
 
@@ -193,7 +193,7 @@ def system_name(system: str, colours: Mapping[str, int], before: int | str = "")
 
 
 def breakable(name: str) -> str:
-    """An escaped name with places where a line may end."""
+    """An escaped name with marks where a line may break."""
     return re.sub(r"([_/.=])(?=\w)", r"\1<wbr>", escape(name))
 
 
@@ -212,8 +212,10 @@ def summary(run: Run) -> Section:
         if ends != metric.bounds:
             about += f" <span>drawn from {tick_label(ends[0])} to {tick_label(ends[1])}</span>"
         span = whole[1] - whole[0]
-        lines = [_summary_row(row, ends, span, _place(row.group, names, run.systems), several, failed) for row in rows]
-        groups.append(Group(metric.name, about, lines, _best(rows, span, metric.higher_is_better)))
+        lines = [
+            _summary_row(row, ends, span, _system_index(row.group, names, run.systems), several, failed) for row in rows
+        ]
+        groups.append(MetricRows(metric.name, about, lines, _best(rows, span, metric.higher_is_better)))
     columns = {
         "System" if several else "Cases": "name",
         "Value": "num value",
@@ -242,7 +244,7 @@ def _best(rows: Sequence[Aggregate], span: float, higher: bool) -> str:
     return f"best {number(best.value, span)} <em>{breakable(best.group or 'no system')}</em>"
 
 
-def _place(group: str | None, groups: Sequence[str | None], systems: Sequence[str]) -> int:
+def _system_index(group: str | None, groups: Sequence[str | None], systems: Sequence[str]) -> int:
     """A group's colour and shape: its system's, or its rank where groups are not systems."""
     return systems.index(group) if group in systems else groups.index(group)
 
@@ -258,26 +260,26 @@ def _scale(bounds: tuple[float | None, float | None]) -> str:
 
 
 def _summary_row(
-    row: Aggregate, ends: tuple[float, float], span: float, place: int, several: bool, failed: bool
+    row: Aggregate, ends: tuple[float, float], span: float, index: int, several: bool, failed: bool
 ) -> str:
     name = row.group or ("no system" if several else "all cases")
-    values = value_cells(row.value, row.low, row.high, ends, span, place)
+    values = value_cells(row.value, row.low, row.high, ends, span, index)
     counts = f'<td class="num count" data-title="scored">{row.n:,}</td>{_count("unscored", row.unscored)}'
     return (
-        f'<tr><th scope="row">{system_name(name, {name: place})}</th>{values}'
+        f'<tr><th scope="row">{system_name(name, {name: index})}</th>{values}'
         f'<td class="num wide">{number(row.median, span)}</td><td class="num wide">{number(row.sd, span)}</td>'
         f"{counts}{_count('failed', row.failed) if failed else ''}</tr>"
     )
 
 
 def value_cells(
-    value: float, low: float | None, high: float | None, ends: tuple[float, float], span: float, place: int
+    value: float, low: float | None, high: float | None, ends: tuple[float, float], span: float, index: int
 ) -> str:
     """A value, its interval and their picture as cells of a table."""
     interval = "none" if low is None or high is None else f"{number(low, span)} to {number(high, span)}"
     return (
         f'<td class="num value">{number(value, span)}</td><td class="num interval">{interval}</td>'
-        f'<td class="chart">{charts.whisker(value, low, high, ends, place)}</td>'
+        f'<td class="chart">{charts.whisker(value, low, high, ends, index)}</td>'
     )
 
 
@@ -287,14 +289,14 @@ def _count(title: str, count: int) -> str:
 
 
 def distributions(run: Run) -> Section | None:
-    """A histogram of per-case values for each metric and system, on one axis a metric."""
+    """A histogram of per-case values for each metric and system, on one axis per metric."""
     drawn = run.systems[:DRAWN]
     figures = []
     for metric in run.metrics:
         values = {system: run.values[metric.name, system] for system in drawn}
-        if not any(len(one) for one in values.values()):
+        if not any(len(column) for column in values.values()):
             continue
-        extremes = [edge for one in values.values() for edge in edges(one)]
+        extremes = [edge for column in values.values() for edge in edges(column)]
         whole = limits(metric.bounds, extremes)
         rows = [(system, i, values[system]) for i, system in enumerate(drawn)]
         picture = charts.histograms(rows, window(whole, extremes), whole[1] - whole[0], metric.name)
@@ -373,5 +375,5 @@ def provenance(run: Run) -> Section:
     columns = {"Metric": "", "What it measures, and its signature": "", "Defined in": ""}
     settings = {"medassay": __version__, **run.settings}
     listed = "".join(f"<div><dt>{escape(str(k))}</dt><dd>{escape(str(v))}</dd></div>" for k, v in settings.items())
-    made = table("plain made", columns, f"<tbody>{rows}</tbody>")
-    return Section("made", "How it was made", f'{made}<dl class="facts">{listed}</dl>')
+    signatures = table("plain made", columns, f"<tbody>{rows}</tbody>")
+    return Section("made", "How it was made", f'{signatures}<dl class="facts">{listed}</dl>')

@@ -1,4 +1,4 @@
-"""A stress test on a page: the ladder of every metric, drops side by side, what was made."""
+"""A stress test on a page: the ladder of every metric, drops side by side, examples of the changed texts."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from html import escape
 
 from medassay.report.sections import Section, direction, table
-from medassay.report.study_page import HEAT, made_section, shaded_cell
+from medassay.report.study_page import HEAT, provenance_section, shaded_cell
 from medassay.study import FORMS, RUNGS, Card, Drop, Estimate, Stress, kinds
 
 
 def stress_sections(test: Stress) -> list[Section]:
     """The sections, in reading order."""
-    provenance = made_section(test.notes, {card.metric: card.signature for card in test.cards})
+    provenance = provenance_section(test.notes, {card.metric: card.signature for card in test.cards})
     return [_ladder(test.cards, test.margin), _drops(test.cards), _kinds(test.cards), _examples(test), provenance]
 
 

@@ -1,4 +1,4 @@
-"""The page of a study: sections without cases, in the looks of the report page and under the same policy."""
+"""The page of a study: sections without cases, with the style and content security policy of the report page."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ HEAT = "\n".join(
     "\n.heat small { display: block; opacity: 0.8; }"
     "\n.heat .best { outline: 2px solid var(--ink); outline-offset: -2px; }"
 )
-"""The looks of a table whose cells are shaded: `p0` … `p10` for good, `n0` … `n10` for bad."""
+"""The style of a table whose cells are shaded: `p0` … `p10` for good, `n0` … `n10` for bad."""
 
 
 def shade(value: float) -> str:
@@ -100,8 +100,8 @@ def shaded_cell(
     return f'<td class="{kind}"{hint}>{minus(f"{estimate.value:.{digits}f}")}{extent}{more}</td>'
 
 
-def made_section(notes: Sequence[str], signatures: Mapping[str, str]) -> Section:
-    """What a reader must know, and what made the numbers."""
+def provenance_section(notes: Sequence[str], signatures: Mapping[str, str]) -> Section:
+    """What a reader must know, and the signatures of the metrics."""
     listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td><code>{escape(text)}</code></td></tr>'

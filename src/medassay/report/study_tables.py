@@ -9,12 +9,12 @@ from rich.text import Text
 
 from medassay.report.sections import Section, table
 from medassay.report.study_page import minus
-from medassay.report.terminal import Column, estimate_text, note, print_table, shown
+from medassay.report.terminal import Column, estimate_text, note, print_table, printable
 from medassay.study import Cell, Estimate, Table
 
 
 def print_study(console: Console, study: Table) -> None:
-    """The table, then what a reader must know."""
+    """Print the table, then its notes."""
     console.print(Text(study.title, style="bold"))
     columns = []
     for k, name in enumerate(study.columns):
@@ -23,26 +23,26 @@ def print_study(console: Console, study: Table) -> None:
         columns.append(
             Column(
                 name,
-                [written(cell, name in study.percent) for cell in cells],
+                [cell_text(cell, name in study.percent) for cell in cells],
                 justify="left" if words else "right",
-                keep=0 if k < 4 else k,
+                drop_order=0 if k < 4 else k,
             )
         )
     print_table(console, columns)
     for remark in study.notes:
-        note(console, shown(remark, 500))
+        note(console, printable(remark, 500))
 
 
-def written(cell: Cell, percent: bool = False) -> str:
+def cell_text(cell: Cell, percent: bool = False) -> str:
     """A cell as text: three decimals, one in per cent, the interval in brackets.
 
-    >>> written(Estimate(0.5, 0.41, 0.62)), written(12.34, True), written(None), written(7), written(0.0)
+    >>> cell_text(Estimate(0.5, 0.41, 0.62)), cell_text(12.34, True), cell_text(None), cell_text(7), cell_text(0.0)
     ('0.500 [0.410, 0.620]', '12.3', '–', '7', '0.000')
     """
     if cell is None:
         return "–"
     if isinstance(cell, str):
-        return shown(cell)
+        return printable(cell)
     if isinstance(cell, int):
         return f"{cell:,}"
     digits = 1 if percent else 3
@@ -58,7 +58,7 @@ def study_section(study: Table) -> Section:
     for row in study.rows:
         cells = ""
         for name in study.columns:
-            text = minus(escape(written(row.get(name), name in study.percent)))
+            text = minus(escape(cell_text(row.get(name), name in study.percent)))
             cells += (
                 f'<td class="num">{text}</td>'
                 if _numeric(study, name)
@@ -79,7 +79,7 @@ def markdown_table(study: Table) -> str:
     columns = study.columns
     lines = [f"## {study.title}", "", f"| {' | '.join(map(_markdown, columns))} |", "|" + "---|" * len(columns)]
     for row in study.rows:
-        cells = [_markdown(written(row.get(name), name in study.percent)) for name in columns]
+        cells = [_markdown(cell_text(row.get(name), name in study.percent)) for name in columns]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, *(f"\n{_markdown(remark)}" for remark in study.notes)])
 
@@ -128,7 +128,7 @@ def latex_table(study: Table) -> str:
         r"\midrule",
     ]
     for row in study.rows:
-        cells = [latex_text(written(row.get(name), name in study.percent)) for name in columns]
+        cells = [latex_text(cell_text(row.get(name), name in study.percent)) for name in columns]
         lines.append(" & ".join(cells) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [rf"\par\smallskip{{\footnotesize {latex_text(remark)}}}" for remark in study.notes]

@@ -1,8 +1,8 @@
-"""What a person reads in the terminal: summaries, the list of metrics, a metric's card.
+"""Tables in the terminal: summaries, the list of metrics, a metric's card.
 
-Names come from files and are not to be trusted: they are never read as markup, and characters that
-steer a terminal are shown as escapes. On a narrow terminal the least needed columns are left out and
-named below the table; a file or pipe gets them all.
+Names come from files and are not trusted: they are never read as markup, and control characters are shown as
+escapes. On a narrow terminal the least important columns are left out and named below the table; a file or pipe
+gets all columns.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from medassay.metrics.settings import parameters
-from medassay.report.which import metric_lines
+from medassay.report.which_metric import metric_lines
 
 if TYPE_CHECKING:
     from medassay.metrics.base import Metric
@@ -42,10 +42,10 @@ _PIPED = 160
 """Long texts fold at this width where the output is no terminal."""
 
 
-def shown(text: str, longest: int = _LONGEST) -> str:
+def printable(text: str, longest: int = _LONGEST) -> str:
     r"""A name that is safe to print: controls, bidirectional marks and lone surrogates as escapes.
 
-    >>> print(shown("a\x1b[31mb\n"))
+    >>> print(printable("a\x1b[31mb\n"))
     a\x1b[31mb\n
     """
     safe = "".join(_visible(c) for c in text[: longest + 1])
@@ -118,30 +118,32 @@ def arrow(higher_is_better: bool) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; `keep` 0 is never left out, the highest is left out first."""
+    """A column of a table; `drop_order` 0 is never left out, the highest is left out first."""
 
     header: str
     cells: Sequence[str]
-    keep: int = 0
+    drop_order: int = 0
     justify: Literal["left", "right", "center"] = "right"
     fold: bool = False
 
     @property
     def width(self) -> int:
+        """The width that its longest text needs."""
         return max([cell_len(self.header), *map(cell_len, self.cells)])
 
     @property
     def least(self) -> int:
+        """The smallest width that it can be folded to."""
         return min(self.width, _FOLDED) if self.fold else self.width
 
 
 def print_table(console: Console, columns: Sequence[Column], rules: Sequence[int] = ()) -> None:
     """Print as many columns as fit; a line is drawn below the rows numbered in `rules`."""
     natural, least = (sum(width) + _GAP * len(columns) for width in zip(*((c.width, c.least) for c in columns)))
-    room = console.width if console.is_terminal else max(least, min(natural, _PIPED))
+    available = console.width if console.is_terminal else max(least, min(natural, _PIPED))
     kept = list(columns)
-    while sum(column.least + _GAP for column in kept) > room and any(column.keep for column in kept):
-        kept.remove(max(kept, key=lambda column: column.keep))
+    while sum(column.least + _GAP for column in kept) > available and any(column.drop_order for column in kept):
+        kept.remove(max(kept, key=lambda column: column.drop_order))
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold", padding=(0, 1))
     for column in kept:
         table.add_column(
@@ -157,7 +159,7 @@ def print_table(console: Console, columns: Sequence[Column], rules: Sequence[int
     else:
         # A pipe has no width, but rich assumes one and would cut the columns to it.
         stream = io.StringIO()
-        plain_console(stream, room).print(table)
+        plain_console(stream, available).print(table)
         console.print(Text(stripped(stream)), soft_wrap=True)
     hidden = [column.header for column in columns if column not in kept]
     if hidden:
@@ -177,18 +179,19 @@ def print_summary(console: Console, aggregates: Sequence[Aggregate]) -> None:
     grouped = len({row.group for row in aggregates}) > 1
     starts = [i for i, row in enumerate(aggregates) if i == 0 or row.metric != aggregates[i - 1].metric]
     names = [
-        f"{shown(row.metric)} {arrow(row.higher_is_better)}" if i in starts else "" for i, row in enumerate(aggregates)
+        f"{printable(row.metric)} {arrow(row.higher_is_better)}" if i in starts else ""
+        for i, row in enumerate(aggregates)
     ]
     columns = [Column("metric", names, justify="left", fold=True)]
     if grouped:
-        groups = ["–" if row.group is None else shown(row.group) for row in aggregates]
+        groups = ["–" if row.group is None else printable(row.group) for row in aggregates]
         columns.append(Column("group", groups, justify="left", fold=True))
     columns += [
         Column("value", [number(row.value) for row in aggregates]),
-        Column("95 % interval", [interval_text(row.low, row.high) for row in aggregates], keep=1),
-        Column("median", [number(row.median, row.value) for row in aggregates], keep=4),
-        Column("sd", [number(row.sd, row.value) for row in aggregates], keep=3),
-        Column("n", [f"{row.n:,}" for row in aggregates], keep=2),
+        Column("95 % interval", [interval_text(row.low, row.high) for row in aggregates], drop_order=1),
+        Column("median", [number(row.median, row.value) for row in aggregates], drop_order=4),
+        Column("sd", [number(row.sd, row.value) for row in aggregates], drop_order=3),
+        Column("n", [f"{row.n:,}" for row in aggregates], drop_order=2),
     ]
     if any(row.unscored for row in aggregates):
         columns.append(Column("unscored", [f"{row.unscored:,}" for row in aggregates]))
@@ -223,12 +226,12 @@ def stripped(stream: io.StringIO) -> str:
 def print_metric_list(console: Console, metrics: Sequence[tuple[str, type[Metric]]]) -> None:
     """All metrics: range, direction, needs and where each is defined."""
     columns = [
-        Column("metric", [shown(name) for name, _ in metrics], justify="left"),
+        Column("metric", [printable(name) for name, _ in metrics], justify="left"),
         Column("", [arrow(metric.higher_is_better) for _, metric in metrics]),
-        Column("range", [_range(metric) for _, metric in metrics], keep=2, justify="left"),
-        Column("needs", [_needs(metric) for _, metric in metrics], keep=1, justify="left", fold=True),
+        Column("range", [_range(metric) for _, metric in metrics], drop_order=2, justify="left"),
+        Column("needs", [_needs(metric) for _, metric in metrics], drop_order=1, justify="left", fold=True),
         Column("what it measures", [metric.summary for _, metric in metrics], justify="left", fold=True),
-        Column("defined in", [metric.defined for _, metric in metrics], keep=3, justify="left", fold=True),
+        Column("defined in", [metric.defined for _, metric in metrics], drop_order=3, justify="left", fold=True),
     ]
     print_table(console, columns)
     note(console, _legend({True, False}) + " `medassay metrics NAME` prints a metric's card.")
@@ -240,7 +243,7 @@ _WRAP = re.compile(r"(?<=.{70})\n *(?=\S)")
 
 def print_metric_card(console: Console, name: str, metric: type[Metric]) -> None:
     """One metric in full: what it measures, how to read it, its parts and settings."""
-    console.print(Text(shown(name), style="bold"))
+    console.print(Text(printable(name), style="bold"))
     console.print(Text(metric.summary))
     facts = {
         "range": _range(metric),

@@ -1,6 +1,6 @@
 """What a page draws where trust is among its metrics: routes, the risk–coverage curve, images, perturbed reports.
 
-The pictures are made when the page is: a small JPEG of each image, inline. They take at most `PICTURES` bytes;
+Each image becomes a small inline JPEG. All of them take at most `PICTURES` characters;
 cases beyond that say that their picture was left out.
 """
 
@@ -24,7 +24,7 @@ from medassay.metrics.stability import HALVES
 from medassay.metrics.trust import ROUTE, Trust
 from medassay.report.charts import risk_coverage
 from medassay.report.sections import Run, Section, asset, table
-from medassay.report.trust_terminal import partial_line, policy_line
+from medassay.report.trust_policy import partial_line, policy_line
 from medassay.scores import Score
 
 SIDE = 448
@@ -36,18 +36,21 @@ _HIDDEN = (*HALVES.values(), *(f"{column}_error" for column in HALVES.values()),
 
 
 class TrustView:
-    """What a page shows beside the numbers where trust is among its metrics: images, perturbed reports, routes."""
+    """Prepares cases for a page with trust: images, perturbed reports, and counts of routes."""
 
     def __init__(self, trust: Trust) -> None:
         self.policy = trust.policy
         self.routes: Counter[str] = Counter()
         self.partial = 0
-        self.taken = 0
+        self.picture_size = 0
 
-    def shown(self, case: Case, scores: Mapping[str, Score], *, pictures: bool) -> tuple[Case, Mapping[str, Score]]:
-        """The case as the page shows it; what is drawn is put into the evidence of its dimension.
+    def prepare(self, case: Case, scores: Mapping[str, Score], *, pictures: bool) -> tuple[Case, Mapping[str, Score]]:
+        """The case and its scores as the page shows them; pictures are added to the evidence of their dimension.
 
-        pictures: whether the page carries the case at all, so that its pictures are worth making.
+        Args:
+            case: The case.
+            scores: Its scores.
+            pictures: Whether the page carries the case with its evidence.
         """
         route = route_of(scores)
         self.routes[route] += 1
@@ -68,14 +71,14 @@ class TrustView:
         return replace(score, evidence={**score.evidence, **more}) if more else score
 
     def _picture(self, path: Path) -> dict[str, Any]:
-        if self.taken >= PICTURES:
+        if self.picture_size >= PICTURES:
             return {"pictureNote": "The picture was left out to keep the file small."}
         try:
-            made = picture(path)
+            drawn = picture(path)
         except (MedassayError, OSError) as error:
             return {"pictureNote": f"No picture: {error}"}
-        self.taken += len(made["data"])
-        return {"picture": made}
+        self.picture_size += len(drawn["data"])
+        return {"picture": drawn}
 
     def routes_section(self, run: Run) -> Section:
         """How many cases take each route, by what rule."""
@@ -122,17 +125,17 @@ def picture(path: Path) -> dict[str, Any]:
 
 def _reports(case: Case) -> dict[str, Any]:
     """The perturbed reports of a case, what went wrong with them, and the history that was told."""
-    found: dict[str, str] = {}
+    reports: dict[str, str] = {}
     for name, column in HALVES.items():
         error = case.extra.get(f"{column}_error")
         if error:
-            found[f"{name}_error"] = f"No report: {error}"
+            reports[f"{name}_error"] = f"No report: {error}"
         if column in case.extra and (case.extra[column] is not None or error):
-            found[name] = str(case.extra[column] or "")
+            reports[name] = str(case.extra[column] or "")
         elif error:
-            found[name] = ""
+            reports[name] = ""
     told = case.extra.get("attack_history")
-    text = next((one.text for one in histories() if one.id == told), None)
-    if found and text:
-        found["history"] = text
-    return {"reports": found} if found else {}
+    text = next((history.text for history in histories() if history.id == told), None)
+    if reports and text:
+        reports["history"] = text
+    return {"reports": reports} if reports else {}

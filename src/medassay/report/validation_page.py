@@ -1,4 +1,4 @@
-"""A validation study on a page: heat map, tests between metrics, scatter plots with the line's interval."""
+"""A validation study on a page: heat map, tests between metrics, scatter plots with a regression line."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from html import escape
 import numpy as np
 
 from medassay.report import charts
+from medassay.report.comparison_page import p_text
 from medassay.report.sections import Section, table
-from medassay.report.study_page import HEAT, made_section, minus, shaded_cell
-from medassay.report.versus import chance
+from medassay.report.study_page import HEAT, minus, provenance_section, shaded_cell
 from medassay.study import Agreement, CrossData, Estimate, Validation, cross_data
 
 PLOTS = 12
@@ -31,7 +31,7 @@ def validation_sections(study: Validation) -> list[Section]:
     sections = [_heat(study), _levels(study)]
     if study.rivals:
         sections.append(_rivals(study))
-    return [*sections, _scatter(study), made_section(study.notes, study.signatures)]
+    return [*sections, _scatter(study), provenance_section(study.notes, study.signatures)]
 
 
 def study_sections(studies: Mapping[str, Validation]) -> list[Section]:
@@ -150,8 +150,8 @@ def _level_row(agreement: Agreement) -> str:
     if agreement.reason:
         return f'{name}<td colspan="14">not assessed: {escape(agreement.reason)}</td></tr>'
     cells = "".join(
-        f'<td class="num">{charts.number(c.value)}</td><td class="num">{chance(c.p)}</td>'
-        f'<td class="num">{chance(agreement.analytic.get(name))}</td>'
+        f'<td class="num">{charts.number(c.value)}</td><td class="num">{p_text(c.p)}</td>'
+        f'<td class="num">{p_text(agreement.analytic.get(name))}</td>'
         for name, c in agreement.item.items()
     )
     within = agreement.within.get("pearson")
@@ -159,7 +159,7 @@ def _level_row(agreement: Agreement) -> str:
     items = f"{agreement.items:,} of {agreement.items + agreement.idle:,}"
     cells += f'<td class="num">{_with_interval(within)}</td><td class="num">{items}</td>'
     system = agreement.system.get("pearson")
-    between = "–" if system is None else f"{charts.number(system.value)} (p {chance(system.p)}, {agreement.systems})"
+    between = "–" if system is None else f"{charts.number(system.value)} (p {p_text(system.p)}, {agreement.systems})"
     return f'{name}{cells}<td class="num">{between}</td></tr>'
 
 

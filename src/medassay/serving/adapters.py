@@ -50,13 +50,13 @@ def trl_reward(
     def reward(
         prompts: Sequence[Any] | None = None, completions: Sequence[Any] = (), **columns: Any
     ) -> list[float | None]:
-        texts = [_text_of(one) for one in completions]
+        texts = [_text_of(item) for item in completions]
         wanted = "reference" in only.needs or reference in columns
         references = _listed(_column(columns, reference), reference) if wanted else None
         sources = None
         if source is not None:
             given = prompts if source in ("prompt", "prompts") else _column(columns, source)
-            sources = [] if given is None else [_text_of(one) for one in given]
+            sources = [] if given is None else [_text_of(item) for item in given]
         scores = scorer.score_batch(texts, references, sources=sources)[only.name]
         return [None if score.value is None else sign * score.value for score in scores]
 
@@ -87,10 +87,10 @@ def _text_of(text: Any) -> str:
         return text
     if isinstance(text, Mapping):
         return _text_of(text.get("content"))
-    if isinstance(text, Sequence) and text and all(isinstance(one, Mapping) for one in text):
+    if isinstance(text, Sequence) and text and all(isinstance(item, Mapping) for item in text):
         if "content" in text[-1]:
             return _text_of(text[-1]["content"])
-        return "".join(str(one.get("text", "")) for one in text)  # a message in pieces, some of them not text
+        return "".join(str(item.get("text", "")) for item in text)  # a message in pieces, some of them not text
     return ""
 
 
@@ -101,7 +101,7 @@ def _listed(values: Iterable[Any], what: str) -> list[Any]:
     """
     if isinstance(values, str):
         raise InputError(f"{what}: one text was given; write a list of texts, even for one case")
-    return [_plain(one) for one in values]
+    return [_plain(value) for value in values]
 
 
 def _plain(value: Any) -> Any:
@@ -255,7 +255,7 @@ def paired(preds: str | Texts, target: str | References | None) -> tuple[list[st
     several = None if target is None else [target] if isinstance(target, str) else _listed(target, "target")
     if not isinstance(preds, str):
         return _listed(preds, "preds"), several
-    if several is not None and not isinstance(target, str) and all(isinstance(one, str) for one in several):
+    if several is not None and not isinstance(target, str) and all(isinstance(item, str) for item in several):
         several = [several]
     return [preds], several
 

@@ -1,4 +1,4 @@
-"""The application: what is asked, what is answered, and how it is served. OpenAPI at /openapi.json, a page at /docs."""
+"""The score server: its routes, requests and replies. OpenAPI at /openapi.json, a page at /docs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from medassay import __version__
-from medassay.engine.worker import RARELY
+from medassay.engine.worker import GC_THRESHOLDS
 from medassay.serving.batching import Batcher
 from medassay.serving.docs_page import HEADERS, docs_page
-from medassay.serving.hosts import is_ours
+from medassay.serving.hosts import is_allowed_host
 from medassay.serving.limits import CONNECTIONS, Limits
 from medassay.serving.scorer import Scorer
 from medassay.serving.scoring import Receive, Scope, ScoreRequest, Scoring, Send
@@ -74,7 +74,7 @@ class App(FastAPI):
             await super().__call__(scope, receive, send)
 
     def _is_asked_by_its_name(self, scope: Scope) -> bool:
-        return self.hosts is None or is_ours(dict(scope["headers"]).get(b"host", b""), self.hosts)
+        return self.hosts is None or is_allowed_host(dict(scope["headers"]).get(b"host", b""), self.hosts)
 
 
 def create_app(
@@ -84,14 +84,14 @@ def create_app(
 
     Args:
         key: what clients must show.
-        hosts: names under which it may be asked, beside plain addresses (`hosts.own_names`); None: any.
+        hosts: names under which it may be asked, beside plain addresses (`hosts.allowed_names`); None: any.
     """
     limits = limits or Limits()
     scoring = Scoring(scorer, limits, key)
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
-        batcher = Batcher(scorer, room=limits.room, batch=limits.batch, patience=limits.patience)
+        batcher = Batcher(scorer, capacity=limits.capacity, batch=limits.batch, batch_wait=limits.batch_wait)
         batcher.start()
         scoring.batcher = batcher
         yield
@@ -159,7 +159,7 @@ def _routes(app: FastAPI, scorer: Scorer, scoring: Scoring) -> None:
             "status": "closing" if batcher.closing else "ok",
             "version": __version__,
             "cases": batcher.taken,
-            "room": batcher.room,
+            "room": batcher.capacity,
             "bytes": scoring.held.bytes,
         }
         return JSONResponse(answer, 503 if batcher.closing else 200)
@@ -181,7 +181,7 @@ def serve(app: FastAPI, host: str, port: int) -> None:
     import uvicorn
 
     gc.freeze()  # what is loaded stays
-    gc.set_threshold(*RARELY)
+    gc.set_threshold(*GC_THRESHOLDS)
     uvicorn.run(
         app,
         host=host,

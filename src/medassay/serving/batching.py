@@ -1,4 +1,4 @@
-"""Requests gathered into batches: many small ones cost what one large one does.
+"""Gather requests into batches, so that many small requests cost as much as one large request.
 
 The queue is bounded by the cases in it. What does not fit is refused at once, with the time after which it is worth
 asking again; nothing waits without bound.
@@ -18,8 +18,8 @@ from medassay.cases import Case
 from medassay.scores import Score
 from medassay.serving.scorer import Scorer
 
-AT_ONCE = 2
-"""Batches under way: while one's scores are put together the workers have the next."""
+CONCURRENT_BATCHES = 2
+"""Batches scored at the same time: the workers have the next while the scores of one are collected."""
 
 
 class Overloaded(Exception):
@@ -35,7 +35,7 @@ class Closing(Exception):
 
 
 @dataclass
-class _Asked:
+class _QueuedRequest:
     """A request in the queue."""
 
     cases: Sequence[Case]
@@ -45,45 +45,45 @@ class _Asked:
 class Batcher:
     """Gathers cases of many requests for one scorer. To be used from one event loop.
 
-    room: cases that may wait or be under way; more are refused. batch: cases scored together. patience: seconds
+    capacity: cases that may wait or be under way; more are refused. batch: cases scored together. patience: seconds
     that a batch which is not full waits for more.
     """
 
-    def __init__(self, scorer: Scorer, *, room: int, batch: int, patience: float) -> None:
-        self.scorer, self.room, self.batch, self.patience = scorer, room, batch, patience
-        self.queue: deque[_Asked] = deque()
+    def __init__(self, scorer: Scorer, *, capacity: int, batch: int, batch_wait: float) -> None:
+        self.scorer, self.capacity, self.batch, self.batch_wait = scorer, capacity, batch, batch_wait
+        self.queue: deque[_QueuedRequest] = deque()
         self.waiting = self.taken = 0
         self.rate = 0.0
         self.closing = False
-        self.news = asyncio.Event()
+        self.arrived = asyncio.Event()
         self.idle = asyncio.Event()
         self.idle.set()
-        self.threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="medassay-batch")
+        self.threads = ThreadPoolExecutor(CONCURRENT_BATCHES, thread_name_prefix="medassay-batch")
         self.loops: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
         """Begin to take batches from the queue."""
-        self.loops = [asyncio.create_task(self._loop()) for _ in range(AT_ONCE)]
+        self.loops = [asyncio.create_task(self._loop()) for _ in range(CONCURRENT_BATCHES)]
 
     def has_room(self) -> None:
         """Raise what `score` would for any request: it need not be read."""
         if self.closing:
             raise Closing
-        if self.taken >= self.room:
+        if self.taken >= self.capacity:
             raise Overloaded(self.after())
 
     async def score(self, cases: Sequence[Case]) -> dict[str, list[Score]]:
         """The scores of a request's cases, by metric."""
         if self.closing:
             raise Closing
-        if self.taken + len(cases) > self.room and self.taken:
+        if self.taken + len(cases) > self.capacity and self.taken:
             raise Overloaded(self.after())
-        asked = _Asked(cases, asyncio.get_running_loop().create_future())
+        asked = _QueuedRequest(cases, asyncio.get_running_loop().create_future())
         self.queue.append(asked)
         self.waiting += len(cases)
         self.taken += len(cases)
         self.idle.clear()
-        self.news.set()
+        self.arrived.set()
         try:
             return await asked.answer
         finally:
@@ -98,16 +98,16 @@ class Batcher:
     async def _loop(self) -> None:
         while True:
             while not self.queue:
-                self.news.clear()
-                await self.news.wait()
+                self.arrived.clear()
+                await self.arrived.wait()
             if self.waiting < self.batch and self.taken > self.waiting:
-                await asyncio.sleep(self.patience)  # others are being scored: the next may gather meanwhile
+                await asyncio.sleep(self.batch_wait)  # others are being scored: the next may gather meanwhile
             if batch := self._take():
                 await self._score(batch)
 
-    def _take(self) -> list[_Asked]:
+    def _take(self) -> list[_QueuedRequest]:
         """Requests from the head of the queue, up to a batch of cases, at least one."""
-        batch: list[_Asked] = []
+        batch: list[_QueuedRequest] = []
         size = 0
         while self.queue and (not batch or size + len(self.queue[0].cases) <= self.batch):
             asked = self.queue.popleft()
@@ -118,7 +118,7 @@ class Batcher:
             size += len(asked.cases)
         return batch
 
-    async def _score(self, batch: Sequence[_Asked]) -> None:
+    async def _score(self, batch: Sequence[_QueuedRequest]) -> None:
         cases = [case for asked in batch for case in asked.cases]
         began = time.monotonic()
         try:

@@ -1,4 +1,4 @@
-"""The page at /docs: what can be asked, from the application's own description. One file, without a script."""
+"""The page at /docs, drawn from the application's OpenAPI description. One file, without scripts."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _kind(field: Mapping[str, Any]) -> str:
     'list of string, or null'
     """
     if "anyOf" in field:
-        return ", or ".join(_kind(one) for one in field["anyOf"])
+        return ", or ".join(_kind(choice) for choice in field["anyOf"])
     if "$ref" in field:
         return str(field["$ref"]).rpartition("/")[2]
     if field.get("type") == "array":

@@ -72,15 +72,15 @@ def inspect_scorer(
 
     async def score(state: Any, target: Any) -> Any:
         text = state.output.completion
-        references = [[one for one in target if one.strip()]]
+        references = [[text for text in target if text.strip()]]
         sources = None
         if source is not None:
             sources = [state.input_text if source == "input" else _field(state.metadata, source)]
         told = await anyio.to_thread.run_sync(lambda: ready.score_batch([text], references, sources=sources))
         scores = {name: values[0] for name, values in told.scores.items()}
-        reasons = {name: one.unscored or one.failed for name, one in scores.items() if one.value is None}
+        reasons = {name: score.unscored or score.failed for name, score in scores.items() if score.value is None}
         return Score(
-            value={name: math.nan if one.value is None else one.value for name, one in scores.items()},
+            value={name: math.nan if score.value is None else score.value for name, score in scores.items()},
             answer=text,
             explanation="; ".join(f"{name}: {reason}" for name, reason in reasons.items()) or None,
             metadata={

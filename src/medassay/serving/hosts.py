@@ -1,8 +1,8 @@
-"""The names under which the server answers: a page of another site must not reach it through a name of its own.
+"""The host names that the server answers to, as a protection against DNS rebinding.
 
-A browser lets a page speak to the host it came from. Whoever owns that name can have it lead to this machine (DNS
-rebinding); the request then names a host that is not ours, and is refused. An address in place of a name cannot be
-turned so.
+A browser lets a page send requests to the host that it came from, and the owner of that name can let it resolve to
+this machine. Such a request names a host that is not allowed, and is refused. Addresses are allowed, because they
+cannot be redirected in this way.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Collection, Iterable
 from ipaddress import ip_address
 
 
-def own_names(host: str, more: Iterable[str] = ()) -> frozenset[str]:
+def allowed_names(host: str, more: Iterable[str] = ()) -> frozenset[str]:
     """The names to answer to: this machine's, the one that is listened on, and more that were asked for."""
     names = {"localhost", host, socket.gethostname(), *more}
     return frozenset(name.lower().rstrip(".") for name in names if name)
 
 
-def is_ours(header: bytes, names: Collection[str]) -> bool:
+def is_allowed_host(header: bytes, names: Collection[str]) -> bool:
     """Whether the header `Host` holds one of the names, or an address; a port may follow.
 
-    >>> [is_ours(host, {"localhost"}) for host in (b"localhost:8770", b"[::1]:80", b"10.0.0.7", b"evil.example", b"")]
-    [True, True, True, False, False]
+    >>> [is_allowed_host(host, {"localhost"}) for host in (b"localhost:80", b"[::1]:80", b"10.0.0.7", b"evil.example")]
+    [True, True, True, False]
     """
     host = header.decode("latin-1").strip().lower()
     if host.startswith("["):

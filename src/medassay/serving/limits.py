@@ -1,4 +1,4 @@
-"""What the server takes on at once, in cases, in bytes and in time; and the bytes that it holds, counted."""
+"""Limits of the score server in cases, bytes and time, and the count of bytes in memory."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ CONNECTIONS = 900
 
 @dataclass(frozen=True)
 class Limits:
-    """What the server takes on.
+    """What the server accepts.
 
-    room: cases waiting or under way. batch: cases scored together. patience: seconds that a batch which is not full
-    waits for more. request: cases in one request. references: references in one request. body: bytes of one request.
-    held: bytes of all requests and answers in memory. slowest: seconds that a request may take to arrive.
+    capacity: cases waiting or being scored. batch: cases scored together. batch_wait: seconds that a batch which is
+    not full waits for more. request: cases in one request. references: references in one request. body: bytes of one
+    request. held: bytes of all requests and answers in memory. arrival_seconds: time in which a request must arrive.
     """
 
-    room: int = 8192
+    capacity: int = 8192
     batch: int = 256
-    patience: float = 0.005
+    batch_wait: float = 0.005
     request: int = 2048
     references: int = 16_384
     body: int = 32 * 2**20
     held: int = 256 * 2**20
-    slowest: float = 60.0
+    arrival_seconds: float = 60.0
 
 
-class HeldBytes:
-    """Bytes of requests and answers in memory, of all clients together. most: where it ends."""
+class MemoryBudget:
+    """Bytes of requests and answers in memory, of all clients together. most: the largest number allowed."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -36,11 +36,11 @@ class HeldBytes:
 
 
 class Lease:
-    """One request's share of what is held."""
+    """One request's share of the memory budget."""
 
     __slots__ = ("bytes", "held")
 
-    def __init__(self, held: HeldBytes) -> None:
+    def __init__(self, held: MemoryBudget) -> None:
         self.held, self.bytes = held, 0
 
     def fits(self, size: int) -> bool:

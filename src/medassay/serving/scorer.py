@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Literal
 
 from medassay.cases import Case, Row, make_cases
-from medassay.engine.local import InProcess, Machine, columns_of, process_count
+from medassay.engine.local import InProcessPool, LocalPool, columns_of, process_count
 from medassay.engine.placement import batch_size
-from medassay.engine.slices import Slices, Unit
-from medassay.engine.worker import WARM
+from medassay.engine.slices import SliceRunner, WorkUnit
+from medassay.engine.worker import WARM_UP_CASE
 from medassay.errors import MedassayError
 from medassay.metrics.base import Metric, depends_on_set
 from medassay.metrics.registry import DEFAULT, load_metrics
@@ -57,9 +57,9 @@ class Scorer:
                 )
         self.evidence = evidence
         self.workers = process_count(workers, case_timeout)
-        self.pool: InProcess | Machine = InProcess()
+        self.pool: InProcessPool | LocalPool = InProcessPool()
         if self.workers:
-            self.pool = Machine(leaves(self.metrics), self.workers, case_timeout)
+            self.pool = LocalPool(leaves(self.metrics), self.workers, case_timeout)
         self.closed = False
 
     def score_batch(
@@ -96,14 +96,14 @@ class Scorer:
         # At least as many slices as there are workers.
         size = min(batch_size(self.metrics), max(1, -(-len(cases) // max(1, self.workers))))
         rows = [Row(case.row, case) for case in cases]
-        batches = Slices(self.pool, None).run(rows, self.metrics, size, len(rows) if self.evidence else 0)
+        batches = SliceRunner(self.pool, None).run(rows, self.metrics, size, len(rows) if self.evidence else 0)
         return Result(tuple(cases), self.metrics, columns_of(batches, self.metrics))
 
     def warm(self) -> None:
         """Start the workers and open the models now, not with the first batch."""
-        if isinstance(self.pool, Machine):
+        if isinstance(self.pool, LocalPool):
             self.pool.cores.warm()
-        units = [Unit(leaf, [WARM], self.evidence) for leaf in leaves(self.metrics)]
+        units = [WorkUnit(leaf, [WARM_UP_CASE], self.evidence) for leaf in leaves(self.metrics)]
         waiting = [self.pool.submit(units, texts=False) for _ in range(max(1, self.workers))]
         for future in (future for futures in waiting for future in futures):
             future.result()

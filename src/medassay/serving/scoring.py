@@ -1,7 +1,7 @@
-"""`POST /score`: the request read in bounded memory, its cases scored, the answer written.
+"""`POST /score`: read the request in bounded memory, score its cases, and write the answer.
 
-It speaks ASGI itself: for small texts the layers of the framework, and a round of objects through it, cost as much
-as the scores. What there is no room for is refused before it is read.
+This is plain ASGI, because for small texts the layers of the framework take as long as the scores. A request that
+exceeds the capacity is refused before it is read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from medassay.columns import clean
 from medassay.errors import MedassayError
 from medassay.scores import Score
 from medassay.serving.batching import Batcher, Closing, Overloaded
-from medassay.serving.limits import HeldBytes, Lease, Limits
+from medassay.serving.limits import Lease, Limits, MemoryBudget
 from medassay.serving.scorer import Scorer
 
 log = logging.getLogger("medassay.serve")
@@ -85,7 +85,7 @@ class Scoring:
     def __init__(self, scorer: Scorer, limits: Limits, key: str | None) -> None:
         self.limits, self.key = limits, key
         self.signatures = {metric.name: str(metric.signature) for metric in scorer.metrics}
-        self.held = HeldBytes(limits.held)
+        self.held = MemoryBudget(limits.held)
         self.batcher: Batcher
 
     async def answer(self, scope: Scope, receive: Receive) -> JsonAnswer:
@@ -114,7 +114,7 @@ class Scoring:
 
     async def _scores(self, scope: Scope, receive: Receive, lease: Lease) -> bytes:
         headers = dict(scope["headers"])
-        if self.key is not None and not shows(headers.get(b"authorization", b""), self.key):
+        if self.key is not None and not has_key(headers.get(b"authorization", b""), self.key):
             raise Refused(401, "the header Authorization: Bearer KEY is missing or wrong")
         if not headers.get(b"content-type", b"").startswith(b"application/json"):
             raise Refused(415, "the body must be JSON, with content-type: application/json")
@@ -132,7 +132,7 @@ class Scoring:
         pieces: list[bytes] = []
         seen, more = 0, True
         try:
-            async with asyncio.timeout(self.limits.slowest):
+            async with asyncio.timeout(self.limits.arrival_seconds):
                 while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
@@ -143,8 +143,8 @@ class Scoring:
                     if seen > lease.bytes:
                         self._take(seen, lease, close=True)
         except TimeoutError:
-            slowest = self.limits.slowest
-            raise Refused(408, f"the request did not arrive within {slowest:g} seconds", close=True) from None
+            seconds = self.limits.arrival_seconds
+            raise Refused(408, f"the request did not arrive within {seconds:g} seconds", close=True) from None
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _take(self, size: int, lease: Lease, *, close: bool) -> None:
@@ -176,25 +176,25 @@ def _refusal(refused: Refused, lease: Lease) -> JsonAnswer:
     return JsonAnswer(refused.status, content, lease, *headers)
 
 
-def shows(header: bytes, key: str) -> bool:
+def has_key(header: bytes, key: str) -> bool:
     """Whether the header `Authorization` has the key."""
     return hmac.compare_digest(header.removeprefix(b"Bearer "), key.encode())
 
 
 def read_cases(body: bytes, limits: Limits) -> list[Case]:
     """A request's cases; as in a file, control characters become spaces."""
-    ask = _checked(body)
-    number = len(ask.candidates)
+    request = _checked(body)
+    number = len(request.candidates)
     if number > limits.request:
         raise Refused(413, f"{number:,} texts in one request; the limit is {limits.request:,}. Send several requests")
-    for what, values in (("references", ask.references), ("sources", ask.sources)):
+    for what, values in (("references", request.references), ("sources", request.sources)):
         if values is not None and len(values) != number:
             raise Refused(422, f"{number} candidates but {len(values)} {what}")
-    references = [_references(given) for given in ask.references or [None] * number]
+    references = [_references(given) for given in request.references or [None] * number]
     if (many := sum(map(len, references))) > limits.references:
         raise Refused(413, f"{many:,} references in one request; the limit is {limits.references:,}")
-    sources = [clean(text or "") or None for text in ask.sources or [None] * number]
-    given = zip(ask.candidates, references, sources)
+    sources = [clean(text or "") or None for text in request.sources or [None] * number]
+    given = zip(request.candidates, references, sources)
     return [
         Case(str(row), clean(candidate), several, source, row=row)
         for row, (candidate, several, source) in enumerate(given, 1)
@@ -221,7 +221,7 @@ def _checked(body: bytes) -> ScoreRequest:
     except ValidationError as error:
         # Where and what, never the value itself: it may be a patient's.
         problems = [
-            {"where": [str(place) for place in one["loc"]], "problem": one["msg"]}
-            for one in error.errors(include_url=False, include_input=False)[:20]
+            {"where": [str(part) for part in problem["loc"]], "problem": problem["msg"]}
+            for problem in error.errors(include_url=False, include_input=False)[:20]
         ]
         raise Refused(422, "the request is not in the expected form", problems=problems) from None

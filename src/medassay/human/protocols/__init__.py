@@ -9,7 +9,7 @@ from medassay.human.protocols.base import Limit as Limit
 from medassay.human.protocols.base import MarkKind as MarkKind
 from medassay.human.protocols.base import Protocol as Protocol
 from medassay.human.protocols.base import Question as Question
-from medassay.human.protocols.base import Words as Words
+from medassay.human.protocols.base import WordCounts as WordCounts
 
 PROTOCOLS = {
     "fact-counting": "medassay.human.protocols.fact_counting",

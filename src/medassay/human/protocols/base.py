@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from medassay.study import Level
@@ -22,11 +23,11 @@ CASE = "case"
 """The slot of what belongs to the case as a whole; candidates have the slots "1", "2", …"""
 
 MAX_COUNT = 999
-"""A higher count is a slip of the keyboard, not a description of a medical text."""
+"""A higher count is taken for a typing error."""
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordCounts:
     """Lengths that counts are normalised by: words of the candidate and of the reference."""
 
     candidate: int
@@ -113,7 +114,7 @@ def part_of(part: str, whole: str) -> Limit:
 
 @dataclass(frozen=True)
 class DraftRules:
-    """What the machine's verdicts come to as highlights.
+    """The highlights that follow from the machine's verdicts.
 
     `candidate` and `reference`: verdict on a statement of that text → kind of highlight. `supported`: a tick
     for a statement that one of these texts supports. `critical`: the tick for a critical error.
@@ -129,17 +130,16 @@ class DraftRules:
 class Protocol:
     """A way of judging texts: what is asked, and `derive`, which turns answers into scores.
 
-    `needs` are the case fields it cannot do without; `limits` what counts cannot exceed; `derived` the names
-    `derive` gives back, None where a score is undefined (no fact to divide by). `no_errors` are the answers
-    of a text without any error: a value, or the name of the question whose answer is taken.
+    `needs` are the case fields it cannot do without; `limits` what counts cannot exceed. `derive` gives None where a
+    score is undefined (no fact to divide by). `no_errors` are the answers of a text without any error: a value, or
+    the name of the question whose answer is taken.
     """
 
     name: str
     needs: tuple[str, ...]
     questions: tuple[Question, ...]
     marks: tuple[MarkKind, ...]
-    derived: tuple[str, ...]
-    derive: Callable[[Answers, Words], dict[str, float | None]]
+    derive: Callable[[Answers, WordCounts], dict[str, float | None]]
     limits: tuple[Limit, ...] = ()
     no_errors: Mapping[str, float | str] = field(default_factory=dict)
     draft: DraftRules = field(default_factory=DraftRules)
@@ -156,7 +156,12 @@ class Protocol:
         """The kind of highlight of that name, or None."""
         return next((m for m in self.marks if m.name == name), None)
 
-    @property
+    @cached_property
+    def derived(self) -> tuple[str, ...]:
+        """The names of the derived scores."""
+        return tuple(self.derive({}, WordCounts(0, 0)))
+
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Raw answers, then derived scores: the columns of an export."""
         return tuple(q.name for q in self.questions) + self.derived

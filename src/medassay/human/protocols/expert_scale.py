@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from medassay.human.protocols.base import Answers, Protocol, Question, Words
+from medassay.human.protocols.base import Answers, Protocol, Question, WordCounts
 
 
-def derive(answers: Answers, words: Words) -> dict[str, float | None]:
+def derive(answers: Answers, words: WordCounts) -> dict[str, float | None]:
     """The judgement on a scale of 0…1, as it is compared with metrics; higher is better."""
     score = answers.get("expert_score")
     return {"expert_score_scaled": None if score is None else score / 5}
@@ -16,7 +16,6 @@ PROTOCOL = Protocol(
     needs=("reference",),
     questions=(Question("expert_score", choices=(5, 4, 3, 2, 1, 0), level="ordinal"),),
     marks=(),
-    derived=("expert_score_scaled",),
     derive=derive,
     no_errors={"expert_score": 5},
 )

@@ -15,7 +15,7 @@ from medassay.human.protocols.base import (
     MarkKind,
     Protocol,
     Question,
-    Words,
+    WordCounts,
     f_score,
     part_of,
     ratio,
@@ -25,13 +25,13 @@ _SYSTEM = ("correct", "incorrect", "hallucinated")
 _ALL = (*_SYSTEM, "omitted")
 
 
-def derive(answers: Answers, words: Words) -> dict[str, float | None]:
+def derive(answers: Answers, words: WordCounts) -> dict[str, float | None]:
     """Factual precision, recall and F1 (higher is better); hallucination and omission rates (lower is).
 
     System facts are correct + incorrect + hallucinated. Each score lies in 0…1.
 
     >>> counts = {"R": 4, "correct": 3, "incorrect": 0, "hallucinated": 1, "omitted": 1, "omitted_critical": 0}
-    >>> derive(counts, Words(20, 20))["factual_f1"]
+    >>> derive(counts, WordCounts(20, 20))["factual_f1"]
     0.75
     """
     parts = [answers.get(name) for name in _SYSTEM]
@@ -81,15 +81,6 @@ PROTOCOL = Protocol(
             for look, name in enumerate(_SYSTEM, 2)
         ),
         MarkKind("omitted", "reference", flags=("critical",), look=5, typed=True),
-    ),
-    derived=(
-        "factual_precision",
-        "factual_recall",
-        "factual_f1",
-        "hallucination_rate",
-        "omission_rate",
-        "critical_hallucination_rate",
-        "critical_omission_rate",
     ),
     derive=derive,
     limits=_LIMITS,

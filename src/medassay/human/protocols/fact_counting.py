@@ -1,4 +1,4 @@
-"""Fact counting: five questions a text, four scores from the raw counts.
+"""Fact counting: five questions per text, four scores from the raw counts.
 
 The annotator counts facts as they see them; the scores are ratios, so that two annotators who split
 facts more and less finely still agree (their counts do not). Paper: sections 5 and 6.1.
@@ -12,17 +12,17 @@ from medassay.human.protocols.base import (
     MarkKind,
     Protocol,
     Question,
-    Words,
+    WordCounts,
     f_score,
     part_of,
     ratio,
 )
 
 
-def derive(answers: Answers, words: Words) -> dict[str, float | None]:
+def derive(answers: Answers, words: WordCounts) -> dict[str, float | None]:
     """Precision R&G / G, recall R&G / R, their F-score, accuracy C / G; each 0…1, higher is better.
 
-    >>> derive({"R": 4, "G": 2, "RG": 2, "C": 1}, Words(10, 10))["accuracy"]
+    >>> derive({"R": 4, "G": 2, "RG": 2, "C": 1}, WordCounts(10, 10))["accuracy"]
     0.5
     """
     precision = ratio(answers.get("RG"), answers.get("G"))
@@ -49,7 +49,6 @@ PROTOCOL = Protocol(
         MarkKind("reference_fact", "reference", per="case"),
         MarkKind("fact", "candidate", flags=("in_reference", "correct"), look=2),
     ),
-    derived=("precision", "recall", "f_score", "accuracy"),
     derive=derive,
     limits=(part_of("RG", "G"), part_of("RG", "R"), part_of("C", "G")),
     no_errors={"G": "R", "RG": "G", "C": "G", "coherence": 1},

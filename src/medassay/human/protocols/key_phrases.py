@@ -6,15 +6,15 @@ omitted phrases by the words of the reference. A text without errors is given an
 
 from __future__ import annotations
 
-from medassay.human.protocols.base import Answers, DraftRules, MarkKind, Protocol, Question, Words, part_of, ratio
+from medassay.human.protocols.base import Answers, DraftRules, MarkKind, Protocol, Question, WordCounts, part_of, ratio
 
 _IN_CANDIDATE = ("hallucinated", "incorrect", "language")
 
 
-def derive(answers: Answers, words: Words) -> dict[str, float | None]:
-    """Phrases a word, for each type of error: 0 is best, and there is no upper bound in principle.
+def derive(answers: Answers, words: WordCounts) -> dict[str, float | None]:
+    """Phrases per word, for each type of error: 0 is best, and there is no upper bound in principle.
 
-    >>> derive({"hallucinated": 2, "incorrect": 0, "language": 0, "omitted": 1}, Words(40, 50))["omitted_rate"]
+    >>> derive({"hallucinated": 2, "incorrect": 0, "language": 0, "omitted": 1}, WordCounts(40, 50))["omitted_rate"]
     0.02
     """
     return {
@@ -44,7 +44,6 @@ PROTOCOL = Protocol(
         MarkKind("language", "candidate"),
         MarkKind("omitted", "reference", flags=("critical",), look=5),
     ),
-    derived=("hallucinated_rate", "incorrect_rate", "language_rate", "omitted_rate"),
     derive=derive,
     limits=tuple(part_of(f"{name}_critical", name) for name in ("hallucinated", "incorrect", "omitted")),
     no_errors=dict.fromkeys((*_IN_CANDIDATE, "omitted"), 0),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Request
@@ -10,14 +10,13 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 
 from medassay.human.drafts import draft_of
 from medassay.human.freeze import TRAINING
-from medassay.human.practice import is_passed, practice_score
+from medassay.human.progress import duration, is_passed, minutes_left, practice_score
 from medassay.human.protocols.base import Protocol
 from medassay.human.state import Outdated, Refused, answers, problems, status
 from medassay.human.store import StoredTask
 from medassay.human.web.changes import FieldOut, ProblemOut, ReasonOut, RefusedOut, SaveIn, TaskOut
 from medassay.human.web.context import Annotator, Context, PageError, StudyContext, check_csrf
 from medassay.human.web.keys import FLAG_KEYS, MARK_KEYS, keys_of
-from medassay.human.web.pace import duration, minutes_left
 
 router = APIRouter()
 
@@ -26,7 +25,7 @@ SHORT_CASE = 1600
 
 
 TaskId = Annotated[str, Path(min_length=8, max_length=64, pattern=r"^[0-9a-f]+$")]
-NOT_IN: dict[int | str, dict[str, Any]] = {
+API_ERRORS: dict[int | str, dict[str, Any]] = {
     401: {"model": ReasonOut},
     403: {"model": ReasonOut},
     404: {"model": ReasonOut},
@@ -35,7 +34,7 @@ NOT_IN: dict[int | str, dict[str, Any]] = {
 
 @router.get("/tasks", response_class=HTMLResponse, responses={401: {}, 403: {}})
 def task_list(context: Context, me: Annotator) -> Response:
-    """All of one's tasks, with where one stands."""
+    """All tasks of the annotator, with their status."""
     mine = context.store.tasks(me.name)
     done = sum(task.state["done"] for task in mine if not task.training)
     waiting = [task for task in mine if not (is_passed(context.study, task) if task.training else task.state["done"])]
@@ -80,7 +79,7 @@ def task_page(context: Context, me: Annotator, task: TaskId) -> Response:
 
 @router.get("/tasks/{task}/feedback", response_class=HTMLResponse, responses={401: {}, 403: {}, 404: {}})
 def feedback(context: Context, me: Annotator, task: TaskId) -> Response:
-    """After practice: one's answers beside those expected, and why."""
+    """After practice: the annotator's answers beside those expected, and why."""
     stored = _own(context, me.name, task)
     number = stored.unit.case_id.removeprefix(TRAINING)
     listed = context.study.wording.training
@@ -101,9 +100,9 @@ def feedback(context: Context, me: Annotator, task: TaskId) -> Response:
     )
 
 
-@router.get("/api/tasks/{task}", responses=NOT_IN)
+@router.get("/api/tasks/{task}", responses=API_ERRORS)
 def task_state(context: Context, me: Annotator, task: TaskId) -> TaskOut:
-    """The task as it stands: for a page that comes back to the front."""
+    """The present state of the task, for a page that becomes visible again."""
     stored = _own(context, me.name, task)
     return _out(context, stored)
 
@@ -111,7 +110,7 @@ def task_state(context: Context, me: Annotator, task: TaskId) -> TaskOut:
 @router.post(
     "/api/tasks/{task}/changes",
     responses={
-        **NOT_IN,
+        **API_ERRORS,
         400: {"model": ReasonOut},
         409: {"model": RefusedOut},
         413: {"model": ReasonOut},
@@ -162,10 +161,10 @@ def _refusal(context: StudyContext, now: StoredTask, refusal: Refused, *, finish
 
 
 def _own(context: StudyContext, name: str, task: str, *, read: bool = True) -> StoredTask:
-    """The task, if it is this annotator's; another's is as good as not there."""
+    """The task, if it is this annotator's; 404 for anybody else's."""
     if not context.store.owns(name, task):
         raise PageError(404, "There is no such task.")
-    return context.store.task(task) if read else context.store.known(task)
+    return context.store.task(task) if read else context.store.task_texts(task)
 
 
 def _after_done(context: StudyContext, name: str, task: StoredTask) -> str:
@@ -228,19 +227,7 @@ def _page_data(context: StudyContext, task: StoredTask) -> dict[str, Any]:
             }
             for q in protocol.questions
         ],
-        "marks": [
-            {
-                "name": m.name,
-                "side": m.side,
-                "per": m.per,
-                "flags": list(m.flags),
-                "look": m.look,
-                "typed": m.typed,
-                "label": wording.marks[m.name],
-                "key": MARK_KEYS[m.name],
-            }
-            for m in protocol.marks
-        ],
+        "marks": [{**asdict(m), "label": wording.marks[m.name], "key": MARK_KEYS[m.name]} for m in protocol.marks],
         "labels": dict(wording.labels),
         "flags": dict(wording.flags),
         "limits": [

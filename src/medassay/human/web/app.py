@@ -1,4 +1,4 @@
-"""The application: routes put together, errors as pages or JSON, and how it is served."""
+"""The web application: its routes, errors as pages or JSON, and the server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from medassay import __version__
 from medassay.human.access import Access, load_key
 from medassay.human.database import DatabaseGone
-from medassay.human.journal import Conflict
+from medassay.human.events import Conflict
 from medassay.human.store import Store
 from medassay.human.study import Study
 from medassay.human.web import annotator, coordinator, disagreements, sign_in
@@ -133,7 +133,7 @@ def serve(app: FastAPI, host: str, port: int, trusted_proxy: str | None = None) 
 
 
 def without_traceback(record: logging.LogRecord) -> bool:
-    """A log filter: the kind of an error may be told, its message and its local values may hold a text."""
+    """A log filter that keeps the type of an error only: its message and its local values may hold a text."""
     if record.exc_info:
         kind = record.exc_info[0]
         record.msg, record.args = "%s: %s", (record.getMessage().split("\n")[0], kind.__name__ if kind else "error")

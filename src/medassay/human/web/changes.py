@@ -1,4 +1,4 @@
-"""What a save looks like on the wire: one change, with an id made by the page."""
+"""Requests and replies of saving: one change, with an id made by the page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from medassay.human.journal import NewEvent
+from medassay.human.events import NewEvent
 from medassay.human.plan import clean
 from medassay.human.state import MAX_ACTIVE_MS, MAX_COMMENT, MAX_FACT, MAX_REASON
 
@@ -126,7 +126,7 @@ class SaveIn(BaseModel):
 
 
 class ProblemOut(BaseModel):
-    """What stands between a task and being finished."""
+    """One reason why a task cannot be finished yet."""
 
     slot: str
     question: str
@@ -134,7 +134,7 @@ class ProblemOut(BaseModel):
 
 
 class TaskOut(BaseModel):
-    """A task as it stands, and where each text stands: `untouched`, `open` or `answered`. `again`: this very
+    """The present state of a task, and the status of each text: `untouched`, `open` or `answered`. `again`: this
     change had been recorded before. `next`: where to go when the task is finished."""
 
     version: int
@@ -153,8 +153,8 @@ class FieldOut(BaseModel):
 
 
 class RefusedOut(BaseModel):
-    """Nothing was recorded, and why; with the task as it stands, for a page that had fallen behind. `texts`:
-    those that are not answered yet, where the task was to be finished."""
+    """Why nothing was recorded, and the present state of the task, for a page that is out of date. `texts`: those
+    that are not answered yet, where the task was to be finished."""
 
     reason: str
     field: FieldOut | None = None

@@ -1,4 +1,4 @@
-"""Connections that are slow, silent or too many: each gets a limited time, and each address a limited number."""
+"""Limits on connections: a deadline for each request, and a number of connections per address."""
 
 from __future__ import annotations
 

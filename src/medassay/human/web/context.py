@@ -1,4 +1,4 @@
-"""What every page needs: the study, its store, access, templates; and who is asking."""
+"""What every page needs: the study, its store, templates, and the session of the request."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from medassay.human.access import Access, Limiter, Links, Session, same
+from medassay.human.access import Access, Links, RateLimiter, Session, constant_time_equal
 from medassay.human.decisions import Decisions
-from medassay.human.people import ended_sessions, links
-from medassay.human.ratings import LiveRatings
+from medassay.human.live import LiveAgreement, LiveDisagreements, LiveRatings
+from medassay.human.people import current_links, ended_sessions
 from medassay.human.store import Store
 from medassay.human.study import Study
 
@@ -57,17 +57,16 @@ class StudyContext:
     access: Access
     public_url: str = ""
     templates: Environment = field(default_factory=_templates)
-    wrong_links: Limiter = field(default_factory=lambda: Limiter(rate=1 / 6, burst=10))
-    wrong_secrets: Limiter = field(default_factory=lambda: Limiter(rate=1 / 6, burst=10))
-    saves: Limiter = field(default_factory=lambda: Limiter(rate=20, burst=120))
-    desk: Any = None
-    summary: Any = None
-    """Lists and tables of the coordinator's pages, kept until something changes."""
+    wrong_links: RateLimiter = field(default_factory=lambda: RateLimiter(rate=1 / 6, burst=10))
+    wrong_secrets: RateLimiter = field(default_factory=lambda: RateLimiter(rate=1 / 6, burst=10))
+    saves: RateLimiter = field(default_factory=lambda: RateLimiter(rate=20, burst=120))
     _known: tuple[float, Links, frozenset[str]] | None = None
-    _turn: threading.Lock = field(default_factory=threading.Lock)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.ratings = LiveRatings(self.store)
+        self.agreement = LiveAgreement()
+        self.disagreements = LiveDisagreements(self.store, self.ratings)
         self.decisions = Decisions(self.store)
 
     @property
@@ -76,11 +75,10 @@ class StudyContext:
         return self.public_url.startswith("https://")
 
     def _people(self) -> tuple[float, Links, frozenset[str]]:
-        """Good links and ended sessions; read anew every few seconds, so that what another process changed
-        takes hold."""
-        with self._turn:
+        """Valid links and ended sessions; read again every few seconds, because another process may change them."""
+        with self._lock:
             if self._known is None or time.monotonic() - self._known[0] > 3:
-                current = links(self.store)
+                current = current_links(self.store)
                 if not set(current.annotators) <= set(self.store.names):
                     self.store.reload()  # another process let somebody take over
                 self._known = (time.monotonic(), current, ended_sessions(self.store))
@@ -96,7 +94,7 @@ class StudyContext:
 
     def forget_people(self) -> None:
         """Read links and sessions anew at the next request: something was changed here."""
-        with self._turn:
+        with self._lock:
             self._known = None
 
     def labelled(self, text: str) -> str:
@@ -130,14 +128,14 @@ def study_context(request: Request) -> StudyContext:
 
 
 def visitor(request: Request) -> Session | None:
-    """Who is asking, or None."""
+    """The session of the request, or None."""
     context = study_context(request)
     session = context.access.open(request.cookies.get(COOKIE), context.links())
     return None if session is None or context.is_ended(session) else session
 
 
 def annotator(request: Request) -> Session:
-    """The annotator who is asking; nobody else gets through."""
+    """The session of an annotator; anybody else is refused."""
     session = visitor(request)
     if session is None:
         raise PageError(401, "Please open your personal link to sign in.")
@@ -147,7 +145,7 @@ def annotator(request: Request) -> Session:
 
 
 def coordinator(request: Request) -> Session:
-    """The coordinator; nobody else gets through."""
+    """The session of a coordinator; anybody else is refused."""
     session = visitor(request)
     if session is None:
         raise PageError(401, "Please sign in as the coordinator.")
@@ -157,7 +155,7 @@ def coordinator(request: Request) -> Session:
 
 
 def check_origin(request: Request) -> None:
-    """A browser says where a change comes from; anywhere but here is refused."""
+    """Refuse a change that was sent from a page of another site."""
     origin = request.headers.get("origin")
     # A proxy may ask for us by another name than people do.
     known = (request.headers.get("host", ""), urlsplit(study_context(request).public_url).netloc)
@@ -166,9 +164,9 @@ def check_origin(request: Request) -> None:
 
 
 def check_csrf(request: Request, session: Session, token: str) -> None:
-    """Refuses a change that does not carry this session's token."""
+    """Refuse a change without this session's token."""
     check_origin(request)
-    if not same(study_context(request).access.csrf(session), token):
+    if not constant_time_equal(study_context(request).access.csrf(session), token):
         raise PageError(403, "This page is out of date. Reload it and try again.")
 
 

@@ -1,5 +1,5 @@
-"""What stands around every request: known hosts only, small bodies only, a limited time, strict headers on every
-reply, and no word of a text in any log."""
+"""Middleware around every request: known hosts only, limits on size and time, strict headers on every reply, and
+logs without any text."""
 
 from __future__ import annotations
 

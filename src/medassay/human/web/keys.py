@@ -1,4 +1,4 @@
-"""The keys of the task page: one key, one meaning, whatever the protocol."""
+"""The keyboard shortcuts of the task page: each key has one meaning in all protocols."""
 
 from __future__ import annotations
 
