@@ -161,7 +161,8 @@ def check(
     source; statements of the reference (without one, those of the source) against the candidate. Raises InputError
     where there is nothing to compare with, or where a text is not English.
     """
-    from medassay.language.ledger import Texts, unjudgeable
+    from medassay.language.ledger import Texts
+    from medassay.language.ledger_maker import unjudgeable
     from medassay.metrics.ledger_metric import ledger_maker
 
     given = {"candidate": candidate, "reference": reference, "source": source}

@@ -86,21 +86,17 @@ def text_of(shape: str, size: int) -> str:
     return (unit * (size // len(unit) + 1))[:size]
 
 
-_RULES = ("content_rules", "value_rules")
-"""Modules whose comparisons of two reports are asked through `contradiction.compare` alone, which bounds them."""
-
-
 def functions() -> dict[str, Reader]:
     """Every public function of `medassay.language` that reads a text or a report, by `module.function`."""
     readers: dict[str, Reader] = {}
-    for info in pkgutil.iter_modules(medassay.language.__path__):
-        module = import_module(f"medassay.language.{info.name}")
+    prefix = f"{medassay.language.__name__}."
+    for info in pkgutil.walk_packages(medassay.language.__path__, prefix):
+        module = import_module(info.name)
         for name, function in sorted(vars(module).items()):
             if not name.startswith("_") and getattr(function, "__module__", None) == module.__name__:
                 reader = _reader(function)
-                ruled = info.name in _RULES and "premise" in dict(_wanted(function))
-                if reader is not None and not ruled:
-                    readers[f"{info.name}.{name}"] = reader
+                if reader is not None:
+                    readers[f"{info.name.removeprefix(prefix)}.{name}"] = reader
     return readers
 
 

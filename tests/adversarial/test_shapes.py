@@ -61,7 +61,7 @@ def test_the_tables_are_as_large_as_promised() -> None:
         *functions()
     }
     assert {"quantities.quantities", "grades.normalise_grade", "staging.stated", "clauses.clauses"} <= {*functions()}
-    assert {"contradiction.compare", "value_rules.within", "assertion.by_rule"} <= {*functions()}
+    assert {"rules.compare", "rules.within", "assertion.by_rule"} <= {*functions()}
     assert {"metric rouge1", "metric rougeLsum", "metric bleu", "metric chrf", "metric meteor"} <= {*lexical()}
     assert {"metric logic", "metric hare"} <= {*with_models()}
 

@@ -13,7 +13,8 @@ from medassay.human.live import from_store
 from medassay.human.protocols import load_protocol
 from medassay.human.store import Store
 from medassay.human.tables import effects
-from medassay.language.ledger import LedgerMaker, Texts
+from medassay.language.ledger import Texts
+from medassay.language.ledger_maker import LedgerMaker
 from medassay.spans import Check
 
 

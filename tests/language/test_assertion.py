@@ -7,23 +7,11 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.language.readings import marked
 
 from medassay.language.assertion import TRUST, by_rule, decide_assertions
 from medassay.language.lexicon import read_tsv
 from medassay.spans import ASSERTIONS, Link, Reading, Span
-
-_MARK = re.compile(r"<(\w+) ([^<>]*)>")
-
-
-def marked(text: str) -> tuple[str, list[Span]]:
-    """`No <finding necrosis>.` as a text and its spans."""
-    plain, spans, at = "", [], 0
-    for match in _MARK.finditer(text):
-        plain += text[at : match.start()]
-        spans.append(Span(len(plain), len(plain) + len(match[2]), match[1], 1.0))
-        plain += match[2]
-        at = match.end()
-    return plain + text[at:], spans
 
 
 def ruled(text: str) -> str:

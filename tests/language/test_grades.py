@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medassay.language.grades import Grade, compare, normalise_grade
+from medassay.language.grades import Grade, compare_grades, normalise_grade
 from medassay.language.results import read_result
 
 READ = [
@@ -87,14 +87,14 @@ def grade(text: str) -> Grade:
 
 @pytest.mark.parametrize(("a", "b", "expected"), MEET, ids=[f"{m[0]} | {m[1]}" for m in MEET])
 def test_meeting(a: str, b: str, expected: str) -> None:
-    assert compare(grade(a), grade(b)) == compare(grade(b), grade(a)) == expected
+    assert compare_grades(grade(a), grade(b)) == compare_grades(grade(b), grade(a)) == expected
     assert grade(a).same_kind(grade(b)) == (expected != "unrelated")
     assert grade(a).agrees(grade(b)) == (expected in ("equal", "compatible"))
 
 
 @given(st.sampled_from([r[0] for r in READ]))
 def test_a_grade_equals_itself(text: str) -> None:
-    assert compare(grade(text), grade(text)) == "equal"
+    assert compare_grades(grade(text), grade(text)) == "equal"
 
 
 @given(st.text(alphabet="0123456789 .+/x%<>cmpTNMGI()ofgradelsn-", max_size=40))

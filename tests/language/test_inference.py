@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from medassay.errors import ModelError
 from medassay.language.inference import FEATURES, CombinedNli, combine, features, load_nli
-from medassay.language.verdict import CONTRADICTS, ENTAILS, Verdict
+from medassay.language.rules import CONTRADICTS, ENTAILS, Kind, RuleVerdict
 from medassay.models import load
 from medassay.models.graphs import HOME, ModelSet
 from medassay.models.nli import LABELS, EmbeddedNli
@@ -46,9 +46,9 @@ def test_probabilities_always(chances: list[float], rules: list[float]) -> None:
 
 def test_features_take_the_greatest_weight_of_each_family() -> None:
     found = [
-        Verdict(CONTRADICTS, "marker", (0, 1), (0, 1), 0.9),
-        Verdict(CONTRADICTS, "number", (0, 1), (0, 1), 0.6),
-        Verdict(ENTAILS, "profile", (0, 1), (0, 1), 0.7),
+        RuleVerdict(CONTRADICTS, Kind.MARKER, (0, 1), (0, 1), 0.9),
+        RuleVerdict(CONTRADICTS, Kind.NUMBER, (0, 1), (0, 1), 0.6),
+        RuleVerdict(ENTAILS, Kind.PROFILE, (0, 1), (0, 1), 0.7),
     ]
     rules = features(("Ki-67 pending", "Ki-67 in another patient"), found)
     assert rules[:6] == [0.9, 0.0, 0.0, 0.0, 0.0, 0.7]

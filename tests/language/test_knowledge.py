@@ -6,7 +6,6 @@ import pytest
 
 from medassay.language.knowledge import compatible, fit, named, organs, profiles, ranking, read_findings
 from medassay.language.lexicon import read_tsv
-from medassay.language.staging import agree, derived, stated
 from medassay.language.terms import words
 
 BEHAVIOURS = {"malignant", "insitu", "premalignant", "uncertain", "benign", "reactive"}
@@ -63,27 +62,3 @@ def test_in_situ_and_invasive_are_never_one() -> None:
 
 def test_organs_in_british_spelling_too() -> None:
     assert "esophagus" in organs("Distal oesophagus")
-
-
-@pytest.mark.parametrize(
-    ("premise", "scheme", "expected"),
-    [
-        ("Breast carcinoma, 18 mm.", "t", "T1c"),
-        ("Nodular melanoma, Breslow 3.1 mm.", "t", "T3"),
-        ("Gastrectomy: metastatic adenocarcinoma in 5 of 31 lymph nodes.", "n", "N2"),
-        ("Pancreatic neuroendocrine tumour, Ki-67 8%.", "net", "G2"),
-        ("Tubule formation: 3, nuclear grade: 2, mitoses: 1", "nottingham", "G2"),
-        ("Endometrioid carcinoma with 60 % solid growth.", "figo_grade", "G3"),
-    ],
-)
-def test_categories_that_follow(premise: str, scheme: str, expected: str) -> None:
-    assert derived(premise)[scheme][0] == expected
-
-
-def test_categories_that_are_stated() -> None:
-    assert {scheme: found[0] for scheme, found in stated("ypT2 ypN1a, grade II").items()} == {
-        "t": "T2",
-        "n": "N1a",
-        "nottingham": "G2",
-    }
-    assert (agree("T1c", "T1"), agree("T1c", "T2"), agree("T3", "T3b")) == (True, False, None)

@@ -23,7 +23,8 @@ from medassay.human.plan import Unit
 from medassay.human.protocols.base import CASE, Protocol
 from medassay.human.store import Store, StoredTask
 from medassay.human.study import Study
-from medassay.language.ledger import CANDIDATE, REFERENCE, Ledger, LedgerMaker, Texts, Verdict
+from medassay.language.ledger import CANDIDATE, REFERENCE, Ledger, Texts, Verdict
+from medassay.language.ledger_maker import LedgerMaker
 from medassay.models.base import CheckerModel
 
 CRITICAL = 0.5

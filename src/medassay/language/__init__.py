@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from medassay.language.checks import looks_english as looks_english
     from medassay.language.checks import problem as problem
     from medassay.language.concepts import link as link
-    from medassay.language.contradiction import compare as compare
     from medassay.language.graph import Entity as Entity
     from medassay.language.graph import Relation as Relation
     from medassay.language.graph import Report as Report
     from medassay.language.graph import read_reports as read_reports
     from medassay.language.inference import load_nli as load_nli
     from medassay.language.layout import diagnosis_first as diagnosis_first
+    from medassay.language.rules import compare as compare
 
 _HOMES = {
     "Entity": "graph",
     "Relation": "graph",
     "Report": "graph",
     "align": "alignment",
-    "compare": "contradiction",
+    "compare": "rules",
     "diagnosis_first": "layout",
     "link": "concepts",
     "load_nli": "inference",

@@ -23,6 +23,7 @@ import numpy as np
 from medassay.language.concepts import similarity as concept_similarity
 from medassay.language.grades import normalise_grade
 from medassay.language.graph import Entity, Report
+from medassay.language.numbers import NUMBER_WORDS, ROMAN
 from medassay.language.results import Result, read_result
 from medassay.language.terms import words
 from medassay.models.base import Matrix
@@ -74,7 +75,7 @@ class Fate:
     reason: str = ""
 
 
-LOST = Fate("lost")
+_LOST = Fate("lost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +117,13 @@ class _Alike:
 
     @classmethod
     def read(cls, report: Report) -> _Alike:
-        said = _results_by_marker(report)
+        by_marker = _results_by_marker(report)
         numbers: dict[tuple[object, ...], int] = {}
         alike = cls([], [], {})
         for index, entity in enumerate(report.entities):
             if entity.type not in CONTENT:
                 continue
-            results = said.get(index, ())
+            results = by_marker.get(index, ())
             key = (entity.type, entity.text, entity.concept, entity.assertion, results)
             alike.at[index] = numbers.setdefault(key, len(numbers))
             if len(numbers) > len(alike.groups):
@@ -135,11 +136,11 @@ def _fates(own: _Alike, best: Sequence[Sequence[Fate]], other: Report) -> dict[i
     """The fate of each entity of one report: its best meeting, or that the other report has its words."""
     fates = []
     for (entity, _), meetings in zip(own.groups, best):
-        found = max(meetings, key=_preference) if meetings else LOST
-        if found is LOST or (found.verdict == "contradicted" and _rich(entity)):
+        fate = max(meetings, key=_preference) if meetings else _LOST
+        if fate is _LOST or (fate.verdict == "contradicted" and _rich(entity)):
             worded = _by_words(entity, other)
-            found = worded if worded is not LOST else found
-        fates.append(found)
+            fate = worded if worded is not _LOST else fate
+        fates.append(fate)
     return {index: fates[group] for index, group in own.at.items()}
 
 
@@ -166,14 +167,14 @@ def similarities(left: Sequence[Entity], right: Sequence[Entity], vectors: Mappi
 
 def _distinct(entities: Sequence[Entity]) -> tuple[list[Entity], list[int]]:
     """One entity for each type, wording and concept, which decide similarity, and each entity's place among them."""
-    places: dict[tuple[str, str, str | None], int] = {}
-    at = [places.setdefault((e.type, e.text, e.concept.id if e.concept else None), len(places)) for e in entities]
+    numbers: dict[tuple[str, str, str | None], int] = {}
+    at = [numbers.setdefault((e.type, e.text, e.concept.id if e.concept else None), len(numbers)) for e in entities]
     firsts = dict(zip(reversed(at), reversed(entities)))
-    return [firsts[i] for i in range(len(places))], at
+    return [firsts[i] for i in range(len(numbers))], at
 
 
-def _may_meet(one: str, other: str) -> bool:
-    return one == other or {one, other} == {"diagnosis", "finding"}
+def _may_meet(first: str, second: str) -> bool:
+    return first == second or {first, second} == {"diagnosis", "finding"}
 
 
 def _similarity(a: Entity, b: Entity, by_vector: float) -> float:
@@ -209,7 +210,7 @@ def _grade_similarity(a: str, b: str) -> float:
 def _verdict(
     left: tuple[Entity, Sequence[Result]], right: tuple[Entity, Sequence[Result]], similarity: float
 ) -> tuple[str, str]:
-    (a, told), (b, other) = left, right
+    (a, own_results), (b, other_results) = left, right
     if a.type == "grade":
         return ("matched", "") if similarity == 1.0 else ("contradicted", "another value")
     if a.type == b.type == "site":
@@ -220,7 +221,7 @@ def _verdict(
         return "contradicted", f"{a.assertion} in the reference, {b.assertion} in the candidate"
     if _sides(a, b) == {"left", "right"}:
         return "contradicted", "another side"
-    if a.type == "marker" and not _results_agree(told, other):
+    if a.type == "marker" and not _results_agree(own_results, other_results):
         return "contradicted", "another result"
     if a.assertion != b.assertion:
         return "hedged", f"{a.assertion} in the reference, {b.assertion} in the candidate"
@@ -238,12 +239,12 @@ def _general(entity: Entity) -> bool:
 
 def _results_by_marker(report: Report) -> dict[int, tuple[Result, ...]]:
     """What its modifiers say of each marker, by its index."""
-    said: dict[int, list[Result]] = {}
+    by_marker: dict[int, list[Result]] = {}
     for relation in report.relations:
         result = read_result(report.entities[relation.tail].text)
         if result is not None and report.entities[relation.head].type == "marker":
-            said.setdefault(relation.head, []).append(result)
-    return {marker: tuple(results) for marker, results in said.items()}
+            by_marker.setdefault(relation.head, []).append(result)
+    return {marker: tuple(results) for marker, results in by_marker.items()}
 
 
 def _results_agree(left: Sequence[Result], right: Sequence[Result]) -> bool:
@@ -253,11 +254,8 @@ def _results_agree(left: Sequence[Result], right: Sequence[Result]) -> bool:
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_ROMAN = {"i": "1", "ii": "2", "iii": "3", "iv": "4", "v": "5"}
-_COUNTED = {
-    word: str(number)
-    for number, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())  # noqa: SIM905
-}
+_ROMAN = {roman.lower(): str(number) for roman, number in ROMAN.items() if number <= 5}
+_COUNTED = {word: str(number) for number, word in enumerate(NUMBER_WORDS[:13])}
 
 
 @lru_cache(maxsize=4096)
@@ -269,10 +267,10 @@ def _vocabulary(text: str) -> frozenset[str]:
 @lru_cache(maxsize=100_000)
 def _numbers(text: str) -> frozenset[str]:
     """The numbers of a text, however they are written."""
-    found = set(_NUMBER.findall(text))
+    numbers = set(_NUMBER.findall(text))
     for word in re.findall(r"[a-z]+", text.lower()):
-        found.update(filter(None, (_ROMAN.get(word), _COUNTED.get(word))))
-    return frozenset(found)
+        numbers.update(filter(None, (_ROMAN.get(word), _COUNTED.get(word))))
+    return frozenset(numbers)
 
 
 def _rich(entity: Entity) -> bool:
@@ -286,4 +284,4 @@ def _by_words(entity: Entity, other: Report) -> Fate:
     vocabulary = _vocabulary(other.text)
     needed = _numbers(entity.text) if entity.type == "grade" else frozenset()
     needed = needed or frozenset(words(entity.text))
-    return Fate("matched", WORDED) if needed and needed <= vocabulary else LOST
+    return Fate("matched", WORDED) if needed and needed <= vocabulary else _LOST

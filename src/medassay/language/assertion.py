@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.lexicon import read_tsv
+from medassay.language.lexicon import named_pattern, read_tsv
 from medassay.spans import Link, Reading, Span
 
 TRUST = 0.8
 """Below this probability the model gives way to a rule with an explicit cue."""
 
-REACH = 300
+_REACH = 300
 """Characters a cue reaches at most; in running text a clause ends long before."""
 
 _NEARBY = 60
@@ -36,26 +36,21 @@ _BOUNDARY = re.compile(
     r"""[;\u2022]|\n\s*\n|\n(?=\s*(?:[-*#\u2022]|\d+[.)]|[A-Z]))|(?<=\s)[-\u2013](?=\s?[A-Z])|:"""
     r"""|[.?!](?=["')\]]*\s+["'(\[]?[A-Z0-9*#-])|[.?!]["')\]]*\s*$"""
 )
-_OPEN_WORD = re.compile(
-    r"(?:\b(?:for|of|with|by|the|a|an|no|not|and|or|nor|any|in|on|to|are|is|was|were|at|from|de|e\.g)|,)$", re.I
-)
-_LIST = re.compile(
-    r"[\s.]{0,40}+(?!,\s{0,40}+and (?:the|there)\b)(?:[,(/&)\"]|\b(?:and|or|nor|versus|vs|as well as|such as|/)\b)",
-    re.I,
-)
-_MARKER_LIST = re.compile(r"[\s.]{0,40}+(?:\w{1,60}+[\s.]{1,40}+){0,3}(?:[,(/&)]|\b(?:and|or|nor)\b)", re.I)
-_CLOSES_LIST = re.compile(r"\b(?:or|nor|and|etc)\b|\(", re.I)
-_MARGIN = re.compile(r"\bmargins?\b|\bsurfaces?$|\bresection (?:line|edge|limit)s?\b|\bR0\b", re.I)
-_HER2 = re.compile(r"her[ -]?-?2|erbb", re.I)
+_OPEN_WORD = named_pattern("cannot end a sentence")
+_LIST = named_pattern("entity list")
+_MARKER_LIST = named_pattern("marker list")
+_CLOSES_LIST = named_pattern("closes a list")
+_MARGIN = named_pattern("margin entity")
+_HER2 = named_pattern("her2")
 _TWO_PLUS = re.compile(r"(?<![\d-])2 ?\+")
 _ADJACENT = re.compile(r"[\s:?.)\"'\u2013-]{0,6}")
-_HEADS_CLAUSE = re.compile(r"[.:\u2013-][\s\"']{0,40}-?\s{0,9}(?:(?:all|is|are|tissue|benign)\s{1,40}+){0,8}$", re.I)
+_HEADS_CLAUSE = named_pattern("heads clause")
 _ENDS = re.compile(r"\s{0,40}(?:[.;,()\n]|$)")
 _LABEL = re.compile(r"[^.;\n]{0,40}:\s*", re.I)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RuledAssertion:
     """What the rules say of one entity; `cue` is where they found it said, None where nothing was said."""
 
     assertion: str
@@ -72,7 +67,7 @@ class _Cue:
     prev: str | None
 
 
-_PRESENT = Verdict("present", None)
+_PRESENT = RuledAssertion("present", None)
 
 
 def decide_assertions(text: str, spans: Sequence[Span], reading: Reading) -> list[str]:
@@ -92,7 +87,7 @@ def decide_assertions(text: str, spans: Sequence[Span], reading: Reading) -> lis
     ]
 
 
-def by_rule(text: str, spans: Sequence[Span], links: Sequence[Link] = ()) -> list[Verdict]:
+def by_rule(text: str, spans: Sequence[Span], links: Sequence[Link] = ()) -> list[RuledAssertion]:
     """The rules' verdict on every span; sites, descriptors, modifiers and grades are always present."""
     verdicts = [_PRESENT] * len(spans)
     bounds = _boundaries(text, spans)
@@ -114,6 +109,13 @@ def by_rule(text: str, spans: Sequence[Span], links: Sequence[Link] = ()) -> lis
     return verdicts
 
 
+@lru_cache(maxsize=50_000)
+def absent_cue(text: str, words: tuple[int, int]) -> tuple[int, int] | None:
+    """The cue that says that what the words [start, end) name is absent; None where none says so."""
+    ruled = by_rule(text, [Span(*words, "finding", 1.0)])[0]
+    return ruled.cue if ruled.assertion == "absent" else None
+
+
 def _boundaries(text: str, spans: Sequence[Span]) -> list[int]:
     """Where a clause ends: a full stop that closes a sentence, a semicolon, a bullet, a new paragraph, a colon.
 
@@ -122,7 +124,7 @@ def _boundaries(text: str, spans: Sequence[Span]) -> list[int]:
     """
     inside = sorted((span.start, span.end) for span in spans)
     starts = [start for start, _ in inside]
-    found = []
+    boundaries = []
     for match in _BOUNDARY.finditer(text):
         at = match.start()
         k = bisect_left(starts, at + 1) - 1
@@ -130,8 +132,8 @@ def _boundaries(text: str, spans: Sequence[Span]) -> list[int]:
             continue
         if text[at] in ".?!" and _OPEN_WORD.search(text, max(0, at - 8), at):
             continue
-        found.append(at)
-    return found
+        boundaries.append(at)
+    return boundaries
 
 
 class _Clauses:
@@ -145,7 +147,7 @@ class _Clauses:
         self.cues = list(_scanner(of).cues(text))
         self.starts = [cue.start for cue in self.cues]
 
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[RuledAssertion]:
         """One for each target: its own words, else the nearest cue that reaches it, before or after."""
         count = len(self.targets)
         before: list[_Cue | None] = [None] * count
@@ -156,7 +158,7 @@ class _Clauses:
             after[i] = self._after(i, after[i + 1] if i + 1 < count else None)
         return [self._choose(*each) for each in zip(self.targets, before, after)]
 
-    def _choose(self, target: Span, before: _Cue | None, after: _Cue | None) -> Verdict:
+    def _choose(self, target: Span, before: _Cue | None, after: _Cue | None) -> RuledAssertion:
         own = self._own(target)
         if own is not None:
             return own
@@ -168,12 +170,12 @@ class _Clauses:
             else:
                 after = None
         if before is not None and before.next is not None:
-            return Verdict(before.next, (before.start, before.end))
+            return RuledAssertion(before.next, (before.start, before.end))
         if after is not None and after.prev is not None:
-            return Verdict(after.prev, (after.start, after.end))
+            return RuledAssertion(after.prev, (after.start, after.end))
         return _PRESENT
 
-    def _own(self, target: Span) -> Verdict | None:
+    def _own(self, target: Span) -> RuledAssertion | None:
         """A cue that holds the target ("not INVOLVED"), or for a margin stands in it ("free margins")."""
         at = max(0, bisect_left(self.starts, target.start) - 1)
         for cue in self.cues[at : at + 3]:
@@ -181,7 +183,7 @@ class _Clauses:
             if holds or (self.of == "margin" and target.start <= cue.start and cue.end <= target.end):
                 effect = cue.prev or cue.next
                 if effect in ("absent", "possible", "present"):
-                    return Verdict(effect, (cue.start, cue.end))
+                    return RuledAssertion(effect, (cue.start, cue.end))
         return None
 
     def _before(self, i: int, earlier: _Cue | None) -> _Cue | None:
@@ -221,7 +223,7 @@ class _Clauses:
     def _apart(self, start: int, end: int) -> bool:
         """Whether a clause ends between two places, or they are too far from one another."""
         at = bisect_left(self.bounds, start)
-        return end - start > REACH or (at < len(self.bounds) and self.bounds[at] < end)
+        return end - start > _REACH or (at < len(self.bounds) and self.bounds[at] < end)
 
     def _answers(self, target: Span, cue: _Cue) -> bool:
         """Whether a cue at the head of the next clause is about the target: `Necrosis: Absent`."""
@@ -247,7 +249,7 @@ class _Clauses:
         if self.of == "marker" or _CLOSES_LIST.search(link):
             return True
         at = bisect_left(self.bounds, target.end)
-        end = min(self.bounds[at] if at < len(self.bounds) else len(self.text), target.end + REACH)
+        end = min(self.bounds[at] if at < len(self.bounds) else len(self.text), target.end + _REACH)
         return bool(_CLOSES_LIST.search(self.text, target.end, end))
 
 
@@ -281,19 +283,19 @@ class _Scanner:
 
     def cues(self, text: str) -> Iterator[_Cue]:
         """The cues of a text in order, never overlapping."""
-        found = self.start.search(text)
-        while found:
-            if found.lastindex:
-                at = found.end()
-                yield _Cue(found.start(), at, *self.signs[found.lastindex - 1])
+        start = self.start.search(text)
+        while start:
+            if start.lastindex:
+                at = start.end()
+                yield _Cue(start.start(), at, *self.signs[start.lastindex - 1])
             else:
-                at = found.end()
-                pattern, effects = self.tried.get(found[0], (None, []))
-                cue = pattern.match(text, found.start()) if pattern else None
+                at = start.end()
+                pattern, effects = self.tried.get(start[0], (None, []))
+                cue = pattern.match(text, start.start()) if pattern else None
                 if cue and cue.lastindex:
                     at = cue.end()
                     yield _Cue(cue.start(), at, *effects[cue.lastindex - 1])
-            found = self.start.search(text, at)
+            start = self.start.search(text, at)
 
 
 @lru_cache(maxsize=4)
@@ -354,27 +356,27 @@ def _results(spans: Sequence[Span], links: Sequence[Link], bounds: list[int]) ->
         for _, j in sorted(near):
             first, last = sorted((span, spans[j]), key=lambda each: each.start)
             k = bisect_left(bounds, first.end)
-            if last.start - first.end <= REACH and (k == len(bounds) or bounds[k] >= last.start):
+            if last.start - first.end <= _REACH and (k == len(bounds) or bounds[k] >= last.start):
                 results[i] = [j]
                 break
     return results
 
 
-def _by_result(text: str, marker: Span, results: Sequence[Span]) -> Verdict:
+def _by_result(text: str, marker: Span, results: Sequence[Span]) -> RuledAssertion:
     """A marker's assertion from the words of its results."""
     words = _result_words()
-    said: dict[str, tuple[int, int]] = {}
+    stated: dict[str, tuple[int, int]] = {}
     for result in results:
         where = (result.start, result.end)
         phrase = text[result.start : result.end]
         effect = next((effect for effect in ("possible", "absent", "present") if words[effect].search(phrase)), None)
         if effect == "absent" and "amplif" in phrase.lower():
-            return Verdict("absent", where)  # the amplification test settles an equivocal stain
+            return RuledAssertion("absent", where)  # the amplification test decides an equivocal stain
         if effect is not None:
-            said.setdefault(effect, where)
+            stated.setdefault(effect, where)
         if _TWO_PLUS.search(phrase) and _HER2.search(text, marker.start, marker.end):
-            said.setdefault("possible", where)
+            stated.setdefault("possible", where)
     for effect in ("possible", "present", "absent"):
-        if effect in said:
-            return Verdict(effect, said[effect])
-    return Verdict("present", (results[0].start, results[0].end))
+        if effect in stated:
+            return RuledAssertion(effect, stated[effect])
+    return RuledAssertion("present", (results[0].start, results[0].end))

@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 
 from medassay.language import knowledge
 from medassay.language.alignment import GENERAL
-from medassay.language.contradiction import gleason_patterns, opposing_sides, site_statuses
 from medassay.language.grades import normalise_grade
 from medassay.language.graph import Report
 from medassay.language.lexicon import named_pattern
 from medassay.language.quantities import quantities
+from medassay.language.rules.gleason import gleason_patterns
+from medassay.language.rules.oppositions import opposing_sides
+from medassay.language.rules.site_status import site_statuses
 from medassay.language.sections import Section, Specimen, section_at, specimens
 from medassay.language.sentences import sentences
 from medassay.language.staging import stated
@@ -54,33 +56,32 @@ class Clause:
     past: bool
     topics: frozenset[str]
 
+    @property
+    def sentence(self) -> str:
+        """The clause as a sentence of its own: a capital first, one full stop last; characters keep their offsets.
 
-def as_sentence(text: str) -> str:
-    """A clause as a sentence of its own: a capital first, one full stop last; characters before it keep their offsets.
-
-    A model for pairs of sentences takes a missing full stop for a sign: the same clause has another probability.
-
-    >>> as_sentence("high grade leiomyosarcoma;"), as_sentence("No mitoses.")
-    ('High grade leiomyosarcoma.', 'No mitoses.')
-    """
-    bare = text.rstrip(" \t\n.;,")
-    return f"{bare[:1].upper()}{bare[1:]}."
+        A model for pairs of sentences takes a missing full stop for a sign: the same clause has another probability.
+        """
+        bare = self.report.text.rstrip(" \t\n.;,")
+        return f"{bare[:1].upper()}{bare[1:]}."
 
 
 def clauses(report: Report) -> list[Clause]:
     """The clauses of a report, in text order; clauses without content are left out."""
     parts = specimens(report.text)
     heads = report.sections()
-    made = _made(report, list(_clause_spans(report.text)), parts, heads)
-    if len(made) > 1:
-        return made
+    cut = _clauses_at(report, list(_clause_spans(report.text)), parts, heads)
+    if len(cut) > 1:
+        return cut
     # A report of one line: its items are the clauses.
-    return _made(report, list(_items(report)), parts, heads)
+    return _clauses_at(report, list(_items(report)), parts, heads)
 
 
-def _made(report: Report, spans: list[tuple[int, int]], parts: list[Specimen], heads: list[Section]) -> list[Clause]:
+def _clauses_at(
+    report: Report, spans: list[tuple[int, int]], parts: list[Specimen], heads: list[Section]
+) -> list[Clause]:
     many = len(parts) > 1 or len(_LABELS.findall(report.text)) > 2 or len(report.text) > _ONE_SPECIMEN
-    made = []
+    cut = []
     for start, end in spans:
         text = report.text[start:end]
         small = _slice(report, start, end)
@@ -91,8 +92,8 @@ def _made(report: Report, spans: list[tuple[int, int]], parts: list[Specimen], h
         section = section_at(heads, start)
         kind = section.kind if section else ""
         past = bool(_PAST.search(text)) or kind in _ASIDE
-        made.append(Clause(small, start, end, label, many, kind, past, topics))
-    return made
+        cut.append(Clause(small, start, end, label, many, kind, past, topics))
+    return cut
 
 
 def _clause_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -138,29 +139,29 @@ def _items(report: Report) -> Iterator[tuple[int, int]]:
 def _topics(report: Report) -> frozenset[str]:
     """What a clause is about, as keys that two clauses can share."""
     text = report.text
-    found = {f"marker {stain.marker}" for stain in read_stains(text)}
-    found |= {status.topic for status in read_status(text)}
-    found |= {f"category {scheme}" for scheme in stated(text)}
-    found |= {f"{q.dimension} {q.aspect} {word}" for q in quantities(text) for word in q.subject}
-    found |= opposing_sides(text)
-    found |= {"gleason"} if gleason_patterns(text) else set()
-    found |= {f"site {site}" for site, _, _ in site_statuses(report)}
+    topics = {f"marker {stain.marker}" for stain in read_stains(text)}
+    topics |= {status.topic for status in read_status(text)}
+    topics |= {f"category {scheme}" for scheme in stated(text)}
+    topics |= {f"{q.dimension} {q.aspect} {word}" for q in quantities(text) for word in q.subject}
+    topics |= opposing_sides(text)
+    topics |= {"gleason"} if gleason_patterns(text) else set()
+    topics |= {f"site {site}" for site, _, _ in site_statuses(report)}
     for entity in report.entities:
         if entity.type == "grade" and (grade := normalise_grade(entity.text)) is not None:
-            found.add("grade" if grade.tier else f"grade {grade.system}")
+            topics.add("grade" if grade.tier else f"grade {grade.system}")
         elif entity.type in ("diagnosis", "finding"):
             general = entity.concept is not None and entity.concept.id in GENERAL
-            found.add("tumour" if general else "entity " + " ".join(sorted(word[:7] for word in words(entity.text))))
+            topics.add("tumour" if general else "entity " + " ".join(sorted(word[:7] for word in words(entity.text))))
             if entity.concept is not None and not general:
-                found.add(f"concept {entity.concept.id}")
+                topics.add(f"concept {entity.concept.id}")
     if knowledge.named(text) is not None:
-        found.add("diagnosis")
-    if any(balance >= DESCRIBES for balance, _ in knowledge.ranking(text)[:1]):
-        found.add("description")
-    return frozenset(found)
+        topics.add("diagnosis")
+    if any(balance >= _DESCRIBES for balance, _ in knowledge.ranking(text)[:1]):
+        topics.add("description")
+    return frozenset(topics)
 
 
-DESCRIBES = 3.0
+_DESCRIBES = 3.0
 """Balance of evidence from which a clause counts as the description of some diagnosis."""
 
 
@@ -173,101 +174,98 @@ class Pair:
     kind: str
 
 
-FEW = 3
+_FEW = 3
 """Pairs below which a report's clauses are also held to its diagnosis, whatever they speak of."""
 
 
-def pairs(found: list[Clause]) -> list[Pair]:
+def pairs(clauses: list[Clause]) -> list[Pair]:
     """The pairs of clauses that speak of the same thing, descriptions before the diagnoses they are held to.
 
     Where these are few, every other clause is paired with the diagnosis as well (kind `conclusion`).
     """
-    made = _alike(found)
-    if len(made) >= FEW:
-        return made
-    concluding = [i for i, one in enumerate(found) if "diagnosis" in one.topics and not one.past]
+    alike = _alike(clauses)
+    if len(alike) >= _FEW:
+        return alike
+    concluding = [i for i, clause in enumerate(clauses) if "diagnosis" in clause.topics and not clause.past]
     if not concluding:
-        concluding = [i for i, one in enumerate(found) if any(e.type == "diagnosis" for e in one.report.entities)]
-    taken = {(pair.premise, pair.hypothesis) for pair in made}
-    for i, one in enumerate(found):
+        concluding = [i for i, clause in enumerate(clauses) if _diagnoses(clause)]
+    taken = {(pair.premise, pair.hypothesis) for pair in alike}
+    for i, clause in enumerate(clauses):
         for j in concluding[:1]:
             if (
                 i != j
-                and not one.past
-                and not _apart(one, found[j])
+                and not clause.past
+                and not _apart(clause, clauses[j])
                 and not {(i, j), (j, i)} & taken
-                and len(made) < FEW
+                and len(alike) < _FEW
             ):
-                made.append(Pair(i, j, "conclusion"))
-    return made
+                alike.append(Pair(i, j, "conclusion"))
+    return alike
 
 
-def described(found: list[Clause]) -> list[Pair]:
+def _diagnoses(clause: Clause) -> bool:
+    return any(entity.type == "diagnosis" for entity in clause.report.entities)
+
+
+def described(clauses: list[Clause]) -> list[Pair]:
     """Every clause of findings with every clause of a diagnosis: the pairs of the published method."""
-    kinds = [{entity.type for entity in one.report.entities} for one in found]
+    kinds = [{entity.type for entity in clause.report.entities} for clause in clauses]
     premises = [i for i, types in enumerate(kinds) if "diagnosis" not in types and types & {"finding", "marker"}]
     hypotheses = [j for j, types in enumerate(kinds) if "diagnosis" in types]
     return [Pair(i, j, "description") for i in premises for j in hypotheses]
 
 
-MOST = 2_000
+_MOST = 2_000
 """Pairs of one report that are compared at most, the nearest clauses first; only very long texts reach it."""
 
 
-def _alike(found: list[Clause]) -> list[Pair]:
-    made: list[Pair] = []
-    usable = [i for i, one in enumerate(found) if not one.past]
-    for distance in range(1, min(len(usable), MOST)):
+def _alike(clauses: list[Clause]) -> list[Pair]:
+    alike: list[Pair] = []
+    usable = [i for i, clause in enumerate(clauses) if not clause.past]
+    for distance in range(1, min(len(usable), _MOST)):
         for i, j in zip(usable, usable[distance:]):
-            one, other = found[i], found[j]
-            kind = _kind(one, other)
-            if not kind or (_apart(one, other) and not (kind == "marker" and one.specimen == other.specimen)):
+            clause, other = clauses[i], clauses[j]
+            kind = _kind(clause, other)
+            if not kind or (_apart(clause, other) and not (kind == "marker" and clause.specimen == other.specimen)):
                 continue
-            backward = kind == "description" and not ("description" in one.topics and "diagnosis" in other.topics)
-            made.append(Pair(j, i, kind) if backward else Pair(i, j, kind))
-        if len(made) >= MOST:
+            backward = kind == "description" and not ("description" in clause.topics and "diagnosis" in other.topics)
+            alike.append(Pair(j, i, kind) if backward else Pair(i, j, kind))
+        if len(alike) >= _MOST:
             break
     return sorted(
-        made[:MOST], key=lambda pair: (min(pair.premise, pair.hypothesis), max(pair.premise, pair.hypothesis))
+        alike[:_MOST], key=lambda pair: (min(pair.premise, pair.hypothesis), max(pair.premise, pair.hypothesis))
     )
 
 
-def _apart(one: Clause, other: Clause) -> bool:
+def _apart(clause: Clause, other: Clause) -> bool:
     """Whether two clauses speak, or may speak, of different specimens."""
-    if one.many:
-        return not one.specimen or one.specimen != other.specimen
-    return bool(one.specimen and other.specimen and one.specimen != other.specimen)
+    if clause.many:
+        return not clause.specimen or clause.specimen != other.specimen
+    return bool(clause.specimen and other.specimen and clause.specimen != other.specimen)
 
 
-_OPPOSED = re.compile(r"^side (\d+)([ab])$")
+_PAIR_KINDS = {
+    "marker": "marker", "node": "node", "margin": "margin", "category": "stage", "gleason": "grade", "grade": "grade",
+    "site": "site", "entity": "finding", "concept": "finding",
+    "length": "number", "weight": "number", "share": "number", "count": "number",
+}  # fmt: skip
+"""The kind of a pair by how a topic that both clauses share begins; the first that fits counts."""
 
 
-def _kind(one: Clause, other: Clause) -> str:
+def _kind(clause: Clause, other: Clause) -> str:
     """Why two clauses are comparable: what they share; empty where nothing."""
-    shared = one.topics & other.topics
-    for start in (
-        "marker",
-        "node",
-        "margin",
-        "category",
-        "gleason",
-        "grade",
-        "site",
-        "entity",
-        "concept",
-        "length",
-        "weight",
-        "share",
-        "count",
-    ):
-        if any(topic.startswith(start) for topic in shared):
-            return {"entity": "finding", "concept": "finding", "category": "stage", "gleason": "grade"}.get(
-                start, "number" if start in ("length", "weight", "share", "count") else start
-            )
-    sides = [{match.groups() for topic in s.topics if (match := _OPPOSED.match(topic))} for s in (one, other)]
-    if any((number, "b" if side == "a" else "a") in sides[1] for number, side in sides[0]):
+    shared = clause.topics & other.topics
+    for beginning, kind in _PAIR_KINDS.items():
+        if any(topic.startswith(beginning) for topic in shared):
+            return kind
+    if any(_opposite(topic) in other.topics for topic in clause.topics if topic.startswith("side ")):
         return "finding"
-    for left, right in ((one, other), (other, one)):
+    for left, right in ((clause, other), (other, clause)):
         if "description" in left.topics and "diagnosis" in right.topics:
             return "description"
     return ""
+
+
+def _opposite(side: str) -> str:
+    """The other side of an opposition: of `side 3a` it is `side 3b`."""
+    return side[:-1] + ("b" if side.endswith("a") else "a")

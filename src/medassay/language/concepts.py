@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 
-from medassay.language.lexicon import read_tsv
+from medassay.language.lexicon import named_pattern, read_tsv
 from medassay.language.terminology import Terminology, terminology
 from medassay.language.terms import LATERALITY, fold, key, lemma, squeezed, words
 
@@ -25,10 +25,7 @@ _PARENTHESES = re.compile(r"\s{0,40}+[(\[][^)\]]*+[)\]]?")
 _WITHOUT = re.compile(r"(?<=\w)\s+(?:without|with no|lacking|negative for)\b.*", re.I | re.S)
 _SPLIT = re.compile(r"[,;/()\[\]:]| and | with |\s")
 _OCR = str.maketrans({"o": "0", "i": "1", "l": "1", "!": "1", "|": "1"})
-_PREFIX = re.compile(
-    r"micro|macro|hyper|hypo|intra|inter|infra|extra|endo|ecto|exo|supra|sub|pre|post|anti|ante|un|non"
-)
-"""Prefixes that turn a word's meaning: a misread word is never mended into another of these."""
+_PREFIX = named_pattern("opposite prefix")
 _ACRONYM = re.compile(r"\b[A-Z]{2,6}\b")
 _NUMBER = re.compile(r"(no)?[0-9]+[a-z]?|[ivx]+|st[0-9]+")
 _DIGITS = re.compile(r"\D+")
@@ -86,19 +83,19 @@ def link(text: str, type: str) -> Concept | None:
         return None
     given = words(text)
     sides = [LATERALITY[word] for word in given if word in LATERALITY]
-    found = _link_words(given, type)
+    concept = _link_words(given, type)
     for shorter in (_PARENTHESES.sub(" ", text), _WITHOUT.sub("", text)):
-        if found is None and shorter != text:
-            found = _link_words(words(shorter), type)
-    if (found is None or found.how == "broader") and not text.isupper() and _ACRONYM.search(text):
+        if concept is None and shorter != text:
+            concept = _link_words(words(shorter), type)
+    if (concept is None or concept.how == "broader") and not text.isupper() and _ACRONYM.search(text):
         spelled = _ACRONYM.sub(lambda match: _acronyms().get(match[0], match[0]), text)
-        found = (_link_words(words(spelled), type) if spelled != text else None) or found
-    if found is not None and found.name.endswith("disorder") and "dis" not in text.lower():
+        concept = (_link_words(words(spelled), type) if spelled != text else None) or concept
+    if concept is not None and concept.name.endswith("disorder") and "dis" not in text.lower():
         return None  # `intestinal` alone names no disorder
-    if found is None or not sides:
-        return found
+    if concept is None or not sides:
+        return concept
     both = len(set(sides)) > 1 or "bilateral" in sides
-    return replace(found, laterality="bilateral" if both else sides[0])
+    return replace(concept, laterality="bilateral" if both else sides[0])
 
 
 def _link_value(text: str, type: str) -> Concept | None:
@@ -211,10 +208,7 @@ def _part(store: Terminology, tokens: Sequence[str], plain: Sequence[str], type:
     return None
 
 
-_HEAD = re.compile(
-    r"\w{0,60}(oma|itis|osis|plasia|plasm|trophy|pathy|emia|iasis)|lesion|cyst|polyp|cancer|malignant|metastasis|nevus|"
-    r"sarcoma|\w{0,60}(carcinoma|lymphoma)|ulcer|mass|benign|insitu|papilloma|hernia|infarct|abscess|infection|scar|change"
-)
+_HEAD = named_pattern("lesion noun")
 
 
 def _may_stand(tokens: Sequence[str], type: str) -> bool:
@@ -332,8 +326,8 @@ def _similarity(first: str, second: str) -> float:
     return min(cap, 0.6 * lin) if credited else 0.0
 
 
-def _cap(one: str | None, other: str | None) -> float:
-    pair = {one, other}
+def _cap(first: str | None, second: str | None) -> float:
+    pair = {first, second}
     if "malignant" in pair and (pair & set(_HARMLESS)):
         return 0.0
     if "malignant" in pair and pair & set(_BETWEEN):

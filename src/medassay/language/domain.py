@@ -41,7 +41,7 @@ def report_probability(text: str) -> float:
     True
     """
     weights, constant = _weights()
-    z = constant + sum(weights.get(word, 0.0) for word in words(text))
+    z = math.fsum([constant, *(weights.get(word, 0.0) for word in words(text))])  # in any order the same
     return 1.0 / (1.0 + math.exp(-max(min(z, 60.0), -60.0)))
 
 

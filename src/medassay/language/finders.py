@@ -41,13 +41,13 @@ def _own(rest: str, spec: str) -> tuple[Finder, str]:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        found = import_module(module)
-        function = getattr(found, attribute)
+        imported = import_module(module)
+        function = getattr(imported, attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise MedassayError(f"words: '{spec}' cannot be imported: {error}") from error
     if not callable(function):
         raise MedassayError(f"words: '{spec}' is a {type(function).__name__}, not a function")
-    source = Path(getattr(found, "__file__", None) or "")
+    source = Path(getattr(imported, "__file__", None) or "")
     mark = hashlib.sha256(source.read_bytes()).hexdigest()[:8] if source.is_file() else "builtin"
     return lambda text: _spans(function(text), text, spec), f"{spec}@{mark}"
 
@@ -63,8 +63,8 @@ def _medcat(rest: str, spec: str) -> tuple[Finder, str]:
         raise MedassayError(f"words: the MedCAT pack '{rest}' cannot be opened ({error})") from error
 
     def find(text: str) -> list[tuple[int, int]]:
-        found: dict[Any, dict[str, Any]] = cat.get_entities(text)["entities"]
-        return _spans(((one["start"], one["end"]) for one in found.values()), text, spec)
+        entities: dict[Any, dict[str, Any]] = cat.get_entities(text)["entities"]
+        return _spans(((entity["start"], entity["end"]) for entity in entities.values()), text, spec)
 
     return find, f"medcat-{_version('medcat')}:{Path(rest).name}"
 
@@ -82,7 +82,7 @@ def _spacy(rest: str, spec: str) -> tuple[Finder, str]:
     pipeline.max_length = sys.maxsize
 
     def find(text: str) -> list[tuple[int, int]]:
-        return _spans(((one.start_char, one.end_char) for one in pipeline(text).ents), text, spec)
+        return _spans(((entity.start_char, entity.end_char) for entity in pipeline(text).ents), text, spec)
 
     return find, f"spacy-{_version('spacy')}:{Path(rest).name}-{pipeline.meta.get('version', '?')}"
 
@@ -97,8 +97,8 @@ def _version(package: str) -> str:
 def _spans(given: Iterable[Any], text: str, spec: str) -> list[tuple[int, int]]:
     """Spans in text order; anything that is no span of this text is an error, never a silent miss."""
     spans = []
-    for one in given:
-        start, end = (int(one[0]), int(one[1]))
+    for span in given:
+        start, end = (int(span[0]), int(span[1]))
         if not 0 <= start <= end <= len(text):
             raise ValueError(f"words: '{spec}' gave the span ({start}, {end}) for a text of {len(text)} characters")
         spans.append((start, end))

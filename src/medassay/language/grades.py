@@ -1,6 +1,6 @@
 """Grades, stages, sizes, counts and percentages as values that can be compared.
 
-`normalise_grade("Fuhrman grade 3/4")` is a `Grade` of system `fuhrman`, value 3, of 4. `compare` tells
+`normalise_grade("Fuhrman grade 3/4")` is a `Grade` of system `fuhrman`, value 3, of 4. `compare_grades` tells
 whether two say the same (`1.5 cm`, `15 mm`), agree without saying the same (`pT3`, `pT3a`; `poorly
 differentiated`, `grade 3`), conflict, or speak of different things. The systems are data:
 `lexicons/grades.tsv`.
@@ -15,13 +15,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 from medassay.language.lexicon import read_tsv
+from medassay.language.numbers import NUMBER_WORDS
 from medassay.language.terms import fold
 
 _ROMAN = {"i": 1, "v": 5, "x": 10}
-NUMBER_WORDS = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
-]  # fmt: skip
 _NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)"
 _MORE = (
     r"(?P<rel><\s?/?=?|>\s?/?=?|≤|≥|~|less than or equal to|less than|greater than|more than|at least|up to|"
@@ -80,11 +77,11 @@ class Grade:
 
     def same_kind(self, other: Grade) -> bool:
         """Whether the two measure the same thing, so that they can agree or conflict."""
-        return compare(self, other) != "unrelated"
+        return compare_grades(self, other) != "unrelated"
 
     def agrees(self, other: Grade) -> bool:
         """Whether both can be true: the same value, or one that the other allows."""
-        return compare(self, other) in ("equal", "compatible")
+        return compare_grades(self, other) in ("equal", "compatible")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +216,11 @@ def _number(word: str) -> float | None:
 
 
 _TIERED = ("grade", "nottingham", "nottingham_score", "differentiation", "figo_grade", "nuclear_grade")
-_GROUPS = {"3+3": 1, "3+4": 2, "4+3": 3, "4+4": 4, "3+5": 4, "5+3": 4, "4+5": 5, "5+4": 5, "5+5": 5}
+GRADE_GROUPS = {"3+3": 1, "3+4": 2, "4+3": 3, "4+4": 4, "3+5": 4, "5+3": 4, "4+5": 5, "5+4": 5, "5+5": 5}
+"""The grade group of each Gleason score (ISUP 2014)."""
 
 
-def compare(a: Grade, b: Grade) -> str:
+def compare_grades(a: Grade, b: Grade) -> str:
     """`equal`, `compatible`, `conflict`, or `unrelated` (different things are measured). Symmetric."""
     if a.system == b.system:
         if a.label and b.label and a.label != b.label:
@@ -231,7 +229,7 @@ def compare(a: Grade, b: Grade) -> str:
     systems = {a.system, b.system}
     if systems == {"gleason", "grade_group"}:
         gleason, group = (a, b) if a.system == "gleason" else (b, a)
-        expected = _GROUPS.get(str(gleason.value), 1 if gleason.tier == 1 else None)
+        expected = GRADE_GROUPS.get(str(gleason.value), 1 if gleason.tier == 1 else None)
         return "unrelated" if expected is None else "compatible" if expected == group.value else "conflict"
     if systems <= set(_TIERED) and a.tier and b.tier:
         return "compatible" if a.tier == b.tier else "conflict"
@@ -267,9 +265,9 @@ def _compare_numbers(a: Grade, b: Grade) -> str:
         return "equal" if close else "conflict"
     if "~" in (a.relation, b.relation) and close:
         return "compatible"
-    for one, other in ((a, b), (b, a)):
-        inside = other.value <= one.value if one.relation == "<" else other.value >= one.value  # type: ignore[operator]
-        if one.relation in "<>" and other.relation == "=" and inside:
+    for bound, exact in ((a, b), (b, a)):
+        inside = exact.value <= bound.value if bound.relation == "<" else exact.value >= bound.value  # type: ignore[operator]
+        if bound.relation in "<>" and exact.relation == "=" and inside:
             return "compatible"
     return "conflict"
 

@@ -97,32 +97,32 @@ def read_reports(texts: Sequence[str], models: str = "embedded") -> list[Report]
     ner, relations = load("ner", models), load("re", models)
     step = int(getattr(ner, "at_once", READ_AT_ONCE))
     parts = [distinct[start : start + step] for start in range(0, len(distinct), step)]
-    made = _on_device if hasattr(ner, "begin") and hasattr(relations, "begin") else _one_by_one
-    read = {report.text: report for report in made(parts, ner, relations)}
+    read_parts = _on_device if hasattr(ner, "begin") and hasattr(relations, "begin") else _one_by_one
+    read = {report.text: report for report in read_parts(parts, ner, relations)}
     return [read[text] for text in texts]
 
 
 def _one_by_one(parts: Iterable[Sequence[str]], ner: Any, relations: Any) -> Iterator[Report]:
-    for some in parts:
-        spans = ner.spans(some)
-        yield from map(_report, some, spans, relations.read(some, spans))
+    for texts in parts:
+        spans = ner.spans(texts)
+        yield from map(_report, texts, spans, relations.read(texts, spans))
 
 
 def _on_device(parts: Iterable[Sequence[str]], ner: Any, relations: Any) -> Iterator[Report]:
     """The same where models answer later (`begin`): a device always has the next part's entities and this part's
     relations to work on while the reports of the part before are put together."""
     coming = iter(parts)
-    some = next(coming, None)
-    spans_of = ner.begin(some) if some is not None else None
+    texts = next(coming, None)
+    spans_of = ner.begin(texts) if texts is not None else None
     earlier: tuple[Sequence[str], Sequence[Sequence[Span]], Callable[[], list[Reading]]] | None = None
-    while some is not None and spans_of is not None:
+    while texts is not None and spans_of is not None:
         spans = spans_of()
         following = next(coming, None)
         spans_of = ner.begin(following) if following is not None else None
-        asked = relations.begin(some, spans)
+        asked = relations.begin(texts, spans)
         if earlier is not None:
             yield from map(_report, earlier[0], earlier[1], earlier[2]())
-        earlier, some = (some, spans, asked), following
+        earlier, texts = (texts, spans, asked), following
     if earlier is not None:
         yield from map(_report, earlier[0], earlier[1], earlier[2]())
 

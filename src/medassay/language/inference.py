@@ -1,7 +1,7 @@
 """Does one statement follow from another, contradict it, or neither?
 
 Two readers, combined. A cross-encoder (role `nli`) reads the pair as text; the structured comparison
-(`contradiction.py`) reads both as reports and compares markers, numbers, stages, margins, nodes, sides,
+(`rules/`) reads both as reports and compares markers, numbers, stages, margins, nodes, sides,
 assertions and the profiles of diagnoses. A multinomial logistic regression with few weights, fitted on
 held-out answers of the cross-encoder, turns both into one probability (MODEL_CARD.md says what each adds).
 """
@@ -14,17 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from medassay.errors import ModelError
-from medassay.language.contradiction import (
-    ASIDE,
-    CONTRADICTS,
-    ENTAILS,
-    UNSURE,
-    Verdict,
-    compare,
-    coverage,
-    strongest_verdict,
-)
 from medassay.language.graph import Report, read_reports
+from medassay.language.lexicon import named_pattern
+from medassay.language.rules import CONTRADICTS, ENTAILS, RuleVerdict, compare, strongest_verdict
+from medassay.language.terms import word_coverage
 from medassay.models import load
 from medassay.models.activations import softmax
 from medassay.models.base import Matrix, NliModel
@@ -46,7 +39,7 @@ class Inference:
     """The judgement of one pair: three probabilities in the order of `LABELS`, and the rule that spoke, if any."""
 
     probabilities: tuple[float, float, float]
-    verdict: Verdict | None
+    verdict: RuleVerdict | None
 
 
 def load_nli(models: str = "embedded") -> NliModel:
@@ -99,15 +92,15 @@ class CombinedNli:
         return [judged[pair] for pair in pairs]
 
 
-def features(pair: Pair, verdicts: Sequence[Verdict]) -> list[float]:
+def features(pair: Pair, verdicts: Sequence[RuleVerdict]) -> list[float]:
     """The rules' side of `FEATURES`: the greatest weight of each family of rules, and the cues of the texts."""
     strongest = []
     for label in (CONTRADICTS, ENTAILS):
         for family in _FAMILIES:
             weights = [v.weight for v in verdicts if v.label == label and _family(v.kind) == family]
             strongest.append(max(weights, default=0.0))
-    cues = [float(ASIDE.search(pair[1]) is not None), float(UNSURE.search(pair[0]) is not None)]
-    return [*strongest, *cues, coverage(*pair)]
+    aside, unsure = named_pattern("aside").search(pair[1]), named_pattern("unsure").search(pair[0])
+    return [*strongest, float(aside is not None), float(unsure is not None), word_coverage(*pair)]
 
 
 def _family(kind: str) -> str:

@@ -32,7 +32,7 @@ def keywords(text: str) -> dict[str, tuple[int, int]]:
     ['breast', 'core needle biopsy', 'grade 2', 'invasive carcinoma of no special type']
     """
     pattern, owners = _names()
-    found: dict[str, tuple[int, int]] = {}
+    mentions: dict[str, tuple[int, int]] = {}
     for match in pattern.finditer(text):
-        found.setdefault(owners[_bare(match[0])], match.span())
-    return found
+        mentions.setdefault(owners[_bare(match[0])], match.span())
+    return mentions

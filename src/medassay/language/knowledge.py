@@ -12,15 +12,15 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from medassay.language.assertion import by_rule
-from medassay.language.lexicon import read_tsv
+from medassay.language.assertion import absent_cue
+from medassay.language.lexicon import read_tsv, rule_weights
 from medassay.language.stains import Stain, read_stains
 from medassay.language.terms import fold, words
-from medassay.spans import Span
 
 Feature = tuple[tuple[str, ...], ...]
 """Words that must all stand in one sentence; each a tuple of beginnings, one of which must match."""
 
+_WEIGHTS = rule_weights("profile")
 _WORD = re.compile(r"[a-z0-9]+(?:[-/][a-z0-9]+)*")
 _AE = (("haem", "hem"), ("oed", "ed"), ("oes", "es"), ("paed", "ped"), ("aemi", "emi"), ("tumour", "tumor"))
 _SENTENCE = re.compile(r"(?<=[a-z)\]])\.\s+(?=[A-Z])|\n")
@@ -56,7 +56,8 @@ class Fit:
     @property
     def balance(self) -> float:
         """Evidence for less evidence against."""
-        return self.morphology + self.stains - 1.5 * self.foreign - 1.5 * self.conflicts
+        against = _WEIGHTS["evidence against"]
+        return self.morphology + self.stains - against * self.foreign - against * self.conflicts
 
 
 @dataclass(slots=True)
@@ -76,23 +77,23 @@ class Findings:
 @lru_cache(maxsize=1)
 def profiles() -> tuple[Profile, ...]:
     """Every profile, in the order of the file."""
-    made = []
+    rows = []
     for row in read_tsv("profiles.tsv"):
         names = (row["name"], *(alias for alias in row["aliases"].split("|") if alias))
-        made.append(
+        rows.append(
             Profile(
                 row["name"], names, frozenset(row["organs"].split("/")), row["family"], row["behaviour"],
                 frozenset(row["positive"].split()), frozenset(row["negative"].split()),
-                parse_features(row["features"]), parse_features(row["foreign"]),
+                _features(row["features"]), _features(row["foreign"]),
             )
         )  # fmt: skip
-    return tuple(made)
+    return tuple(rows)
 
 
-def parse_features(cell: str) -> tuple[Feature, ...]:
+def _features(cell: str) -> tuple[Feature, ...]:
     """The features of a cell: `;` between features, spaces between words, `/` between wordings."""
     return tuple(
-        tuple(tuple(plain(one) for one in word.split("/")) for word in part.split())
+        tuple(tuple(plain(beginning) for beginning in word.split("/")) for word in part.split())
         for part in cell.split(";")
         if part.strip()
     )
@@ -114,36 +115,35 @@ def _rarity() -> dict[str, float]:
     for profile in profiles():
         for feature in profile.features:
             for alternatives in feature:
-                for one in alternatives:
-                    used.setdefault(one, set()).add(profile.name)
+                for beginning in alternatives:
+                    used.setdefault(beginning, set()).add(profile.name)
     count = len(profiles())
-    return {one: math.log(count / len(owners)) / math.log(count) for one, owners in used.items()}
+    return {beginning: math.log(count / len(owners)) / math.log(count) for beginning, owners in used.items()}
 
 
 @lru_cache(maxsize=20_000)
 def read_findings(text: str) -> Findings:
     """Read a description once, for any number of profiles."""
-    found = Findings(text)
+    findings = Findings(text)
     start = 0
     for match in [*_SENTENCE.finditer(text), None]:
         end = match.start() + 1 if match else len(text)
         lowered = fold(text[start:end])
         if len(lowered) != end - start:
             lowered = text[start:end].lower()
-        found.sentences.append([(plain(m[0]), start + m.start(), start + m.end()) for m in _WORD.finditer(lowered)])
+        findings.sentences.append([(plain(m[0]), start + m.start(), start + m.end()) for m in _WORD.finditer(lowered)])
         start = end
-    found.begun = [_beginnings(sentence) for sentence in found.sentences]
+    findings.begun = [_beginnings(sentence) for sentence in findings.sentences]
     for stain in read_stains(text):
-        found.stains.setdefault(stain.marker, stain)
-    return found
+        findings.stains.setdefault(stain.marker, stain)
+    return findings
 
 
 @lru_cache(maxsize=1)
 def _vocabulary() -> frozenset[str]:
-    """Every beginning that a feature of a profile or a stage asks for."""
-    cells = [row[name] for row in read_tsv("profiles.tsv") for name in ("features", "foreign")]
-    cells += [row["phrase"] for row in read_tsv("stages.tsv")]
-    return frozenset(one for cell in cells for feature in parse_features(cell) for word in feature for one in word)
+    """Every beginning that a feature of a profile asks for."""
+    features = (feature for profile in profiles() for feature in (*profile.features, *profile.foreign))
+    return frozenset(beginning for feature in features for word in feature for beginning in word)
 
 
 @lru_cache(maxsize=1)
@@ -168,24 +168,26 @@ def fit(findings: Findings, profile: Profile) -> Fit:
     rarity = _rarity()
     morphology = foreign = 0.0
     for feature in profile.features:
-        at = find_feature(findings, feature)
+        at = _find(findings, feature)
         if at is None:
             continue
-        weight = 1.0 + sum(max(rarity.get(one, 0.5) for one in word) for word in feature)
+        weight = 1.0 + sum(
+            max(rarity.get(beginning, _WEIGHTS["common word"]) for beginning in word) for word in feature
+        )
         if _denied(findings.text, at):
             foreign += 1.0
         else:
             morphology += weight
     for feature in profile.foreign:
         negated = feature[0] == ("no",)
-        at = find_feature(findings, feature[1:] if negated else feature)
+        at = _find(findings, feature[1:] if negated else feature)
         if at is not None and _denied(findings.text, at) == negated:
             foreign += 1.0
     agree = sum(1 for m in profile.positive if _says(findings, m, "positive"))
     agree_not = sum(1 for m in profile.negative if _says(findings, m, "negative"))
     conflicts = sum(1.0 for m in profile.positive if _says(findings, m, "negative"))
     conflicts += sum(1.0 for m in profile.negative if _says(findings, m, "positive"))
-    return Fit(morphology, agree + 0.4 * agree_not, foreign, conflicts)
+    return Fit(morphology, agree + _WEIGHTS["negative stain"] * agree_not, foreign, conflicts)
 
 
 def _says(findings: Findings, marker: str, result: str) -> bool:
@@ -197,28 +199,27 @@ def _says(findings: Findings, marker: str, result: str) -> bool:
     return stain.result == result
 
 
-def find_feature(findings: Findings, feature: Feature) -> tuple[int, int] | None:
+def _find(findings: Findings, feature: Feature) -> tuple[int, int] | None:
     """Where a feature stands: from its first to its last word, in the first sentence that has them all."""
     for begun in findings.begun:
-        places = []
+        spans = []
         for alternatives in feature:
-            at = next((begun[one] for one in alternatives if one in begun), None)
+            at = next((begun[beginning] for beginning in alternatives if beginning in begun), None)
             if at is None:
                 break
-            places.append(at)
+            spans.append(at)
         else:
-            return min(a for a, _ in places), max(b for _, b in places)
+            return min(a for a, _ in spans), max(b for _, b in spans)
     return None
 
 
-@lru_cache(maxsize=50_000)
-def _denied(text: str, at: tuple[int, int]) -> bool:
+def _denied(text: str, feature: tuple[int, int]) -> bool:
     """Whether a finding is said to be absent, by a cue before it or close behind it."""
-    verdict = by_rule(text, [Span(at[0], at[1], "finding", 1.0)])[0]
-    if verdict.assertion != "absent" or verdict.cue is None:
+    cue = absent_cue(text, feature)
+    if cue is None:
         return False
-    behind = text[at[1] : verdict.cue[0]]
-    return verdict.cue[0] < at[1] or (len(behind) <= 25 and "," not in behind)
+    between = text[feature[1] : cue[0]]
+    return cue[0] < feature[1] or (len(between) <= 25 and "," not in between)
 
 
 @lru_cache(maxsize=1)
@@ -264,12 +265,16 @@ def organs(text: str) -> frozenset[str]:
     known, kin = _organ_words()
     lowered = " ".join(word for sentence in read_findings(text).sentences for word, _, _ in sentence)
     tokens = set(lowered.split())
-    found = {
+    named_organs = {
         organ
         for organ, beginnings in known.items()
-        if any((" " in one and one in lowered) or any(token.startswith(one) for token in tokens) for one in beginnings)
+        if any(_is_named(beginning, lowered, tokens) for beginning in beginnings)
     }
-    return frozenset(found | {other for organ in found for other in kin[organ]})
+    return frozenset(named_organs | {other for organ in named_organs for other in kin[organ]})
+
+
+def _is_named(beginning: str, text: str, tokens: set[str]) -> bool:
+    return (" " in beginning and beginning in text) or any(token.startswith(beginning) for token in tokens)
 
 
 @lru_cache(maxsize=1)
@@ -278,8 +283,8 @@ def _index() -> tuple[dict[str, list[int]], dict[str, list[int]]]:
     by_word: dict[str, list[int]] = {}
     by_marker: dict[str, list[int]] = {}
     for number, profile in enumerate(profiles()):
-        for one in {one for feature in profile.features for one in feature[0]}:
-            by_word.setdefault(one, []).append(number)
+        for beginning in {beginning for feature in profile.features for beginning in feature[0]}:
+            by_word.setdefault(beginning, []).append(number)
         for marker in profile.positive | profile.negative:
             by_marker.setdefault(marker, []).append(number)
     return by_word, by_marker
@@ -288,9 +293,9 @@ def _index() -> tuple[dict[str, list[int]], dict[str, list[int]]]:
 def _candidates(findings: Findings) -> list[Profile]:
     """The profiles for which anything in a description can speak."""
     by_word, by_marker = _index()
-    found = {number for begun in findings.begun for one in begun for number in by_word.get(one, ())}
-    found |= {number for marker in findings.stains for number in by_marker.get(marker, ())}
-    return [profiles()[number] for number in sorted(found)]
+    numbers = {number for begun in findings.begun for beginning in begun for number in by_word.get(beginning, ())}
+    numbers |= {number for marker in findings.stains for number in by_marker.get(marker, ())}
+    return [profiles()[number] for number in sorted(numbers)]
 
 
 @lru_cache(maxsize=5_000)
@@ -305,10 +310,10 @@ def ranking(text: str) -> tuple[tuple[float, Profile], ...]:
     for profile in _candidates(findings):
         balance = fit(findings, profile).balance
         if where and "any" not in profile.organs and not profile.organs & where:
-            balance -= 2.0
+            balance -= _WEIGHTS["other organ"]
         if balance > 0:
             scored.append((balance, profile))
-    return tuple(sorted(scored, key=lambda one: (-one[0], one[1].name))[:12])
+    return tuple(sorted(scored, key=lambda entry: (-entry[0], entry[1].name))[:12])
 
 
 def compatible(a: Profile, b: Profile) -> bool:

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import re
 
+from medassay.language.lexicon import named_pattern
+
 _PLACEHOLDER = re.compile(r"\[[^\[\]\n]{0,120}\]|<[^<>\n]{0,60}>|_{3,}")
 _MARKUP = re.compile(r"[*#`]+")
 _HEADING = re.compile(r"^\s?[-•]?\s?([A-Za-z][A-Za-z0-9 /&()'-]{1,48}?)\s?:")
-_ADMIN = re.compile(
-    r"^(patient|patient (id|name|information)|name|age|sex|gender|date.*|.*\bdate|pathologist.*|signature|signed.*|"
-    r"institution|referring physician|sample id|case (id|number|no)|accession.*|specimen id|mrn|"
-    r"report(ed)? by|attending.*|physician.*|electronically signed.*)$"
-)
+_ADMIN = named_pattern("administrative heading")
 _DIAGNOSIS = (
     "final diagnosis",
     "final pathologic diagnosis",
@@ -58,9 +56,9 @@ def diagnosis_first(text: str) -> str:
     lines = clean_lines(text)
     headings = [_heading_of(line) for line in lines]
     for wanted in _DIAGNOSIS:
-        places = [i for i, name in enumerate(headings) if name == wanted]
-        if places:
-            first = places[-1]
+        matching = [i for i, name in enumerate(headings) if name == wanted]
+        if matching:
+            first = matching[-1]
             last = first + 1
             while last < len(lines) and headings[last] is None:
                 last += 1

@@ -1,4 +1,8 @@
-"""The rules and word lists of this room: data files in `lexicons/`, and the one way to read them."""
+"""The rules and word lists of this room: data files in `lexicons/`, and the one way to read them.
+
+An expression that knows words of reports and notes is data; one that knows characters alone (tokens, numbers, white
+space, punctuation) stands in the module that uses it.
+"""
 
 from __future__ import annotations
 
@@ -31,16 +35,25 @@ def read_table(source: Traversable | Path) -> Iterator[dict[str, str]]:
         yield dict(zip(header, cells + [""] * (len(header) - len(cells))))
 
 
+def compiled(row: dict[str, str]) -> re.Pattern[str]:
+    """The regular expression of a row; its cell `case` says `yes` where capitals count."""
+    return re.compile(row["pattern"], 0 if row["case"] == "yes" else re.I)
+
+
 @lru_cache(maxsize=1)
 def _patterns() -> dict[str, re.Pattern[str]]:
-    return {
-        row["name"]: re.compile(row["pattern"], 0 if row["case"] == "yes" else re.I) for row in read_tsv("patterns.tsv")
-    }
+    return {row["name"]: compiled(row) for row in read_tsv("patterns.tsv")}
 
 
 def named_pattern(name: str) -> re.Pattern[str]:
     """The regular expression of that name in `patterns.tsv`."""
     return _patterns()[name]
+
+
+@lru_cache(maxsize=32)
+def rule_weights(rule: str) -> dict[str, float]:
+    """The numbers of a rule in `rule_weights.tsv`, by their case."""
+    return {row["case"]: float(row["value"]) for row in read_tsv("rule_weights.tsv") if row["rule"] == rule}
 
 
 @lru_cache(maxsize=16)

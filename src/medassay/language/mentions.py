@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from medassay.language.lexicon import read_tsv
 from medassay.language.terminology import NOTE_KINDS, terminology
-from medassay.language.terms import fold, lemma, lemma_tables
+from medassay.language.terms import LATERALITY, fold, lemma, lemma_tables
 
 LONGEST = 7
 """Words of a name, fillers not counted; the few longer names are found by their parts."""
@@ -113,8 +113,8 @@ def mentions(text: str, names: Names | None = None) -> list[Mention]:
     ['pain', 'carcinoma of the left kidney', 'lisinopril']
     """
     if names is not None:
-        return _found(text, names)
-    return list(_own(text)) if len(text) <= KEPT else _found(text, _names())
+        return _find(text, names)
+    return list(_own(text)) if len(text) <= KEPT else _find(text, _names())
 
 
 KEPT = 20_000
@@ -124,24 +124,24 @@ KEPT = 20_000
 @lru_cache(maxsize=2048)
 def _own(text: str) -> tuple[Mention, ...]:
     """By medassay's own names; kept, because several metrics of a run ask about the same text."""
-    return tuple(_found(text, _names()))
+    return tuple(_find(text, _names()))
 
 
-def _found(text: str, names: Names) -> list[Mention]:
+def _find(text: str, names: Names) -> list[Mention]:
     words = _content(text, names)
-    found: list[Mention] = []
+    named: list[Mention] = []
     at = 0
     while at < len(words):
         mention, used = _longest(text, words, at, names)
         if mention is not None:
-            found.append(mention)
+            named.append(mention)
         at += used
-    return found
+    return named
 
 
 def medical_words(text: str) -> list[tuple[int, int]]:
     """Spans of the medical words of a text: the words of its mentions, less kin and ways of life."""
-    return [(one.start, one.end) for one in mentions(text) if not one.id.startswith(_NOT_MEDICAL)]
+    return [(mention.start, mention.end) for mention in mentions(text) if not mention.id.startswith(_NOT_MEDICAL)]
 
 
 def _longest(text: str, words: list[_Word], at: int, names: Names) -> tuple[Mention | None, int]:
@@ -150,21 +150,21 @@ def _longest(text: str, words: list[_Word], at: int, names: Names) -> tuple[Ment
     while at + run < len(words) and run < LONGEST and words[at + run].joins and _may_join(words[at + run].lemma, names):
         run += 1
     for length in range(run, 0, -1):
-        some = words[at : at + length]
-        form = " ".join(sorted({word.lemma for word in some} - _SIDES)) or some[0].lemma
-        if length > 1 and some[-1].lemma in _SIDES:
+        part = words[at : at + length]
+        form = " ".join(sorted({word.lemma for word in part} - _SIDES)) or part[0].lemma
+        if length > 1 and part[-1].lemma in _SIDES:
             continue
         row = names.rows.get(form)
         if length == 1:
-            return _single(some[0], row, names), 1
+            return _single(part[0], row, names), 1
         if row is not None and " " in form:
-            return Mention(some[0].start, some[-1].end, names.ids[row], names.labels[row]), length
+            return Mention(part[0].start, part[-1].end, names.ids[row], names.labels[row]), length
         if form in names.clinical and " " in form:
-            return Mention(some[0].start, some[-1].end, "", text[some[0].start : some[-1].end]), length
+            return Mention(part[0].start, part[-1].end, "", text[part[0].start : part[-1].end]), length
     return None, 1
 
 
-_SIDES = frozenset({"left", "right", "bilateral"})
+_SIDES = frozenset(LATERALITY.values())
 
 
 def _may_join(word: str, names: Names) -> bool:
@@ -192,7 +192,7 @@ def _single(word: _Word, row: int | None, names: Names) -> Mention | None:
 
 def _content(text: str, names: Names) -> list[_Word]:
     """The words that carry meaning, phrases such as `in situ` as one, fillers left out."""
-    made: list[_Word] = []
+    content: list[_Word] = []
     joins = False
     pending = list(_plain_words(text))
     at = 0
@@ -201,15 +201,15 @@ def _content(text: str, names: Names) -> list[_Word]:
         joins = joins and not after_stop
         used, replaced = 1, None
         for parts, instead in names.phrases.get(word, ()):
-            if tuple(one[2] for one in pending[at : at + len(parts)]) == parts:
+            if tuple(pending_word[2] for pending_word in pending[at : at + len(parts)]) == parts:
                 used, replaced, end = len(parts), instead, pending[at + len(parts) - 1][1]
                 break
         at += used
         if replaced == "" or (replaced is None and word in names.fillers and not acronym):
             continue
-        made.append(_Word(start, end, replaced or lemma(word), acronym and used == 1, joins))
+        content.append(_Word(start, end, replaced or lemma(word), acronym and used == 1, joins))
         joins = True
-    return made
+    return content
 
 
 def _plain_words(text: str) -> Iterator[tuple[int, int, str, bool, bool]]:

@@ -6,12 +6,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-)
+NUMBER_WORDS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
+"""The words of 0 to 20, in order."""
+
+ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9, "X": 10}
+
 _TENTHS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_SMALL = {word: value for value, word in enumerate(_ONES.split())}
+_SMALL = {word: value for value, word in enumerate(NUMBER_WORDS[:20])}
 _TENS = {word: 10 * value for value, word in enumerate(_TENTHS.split(), 2)}
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
 _WORDS = "|".join([*_SMALL, *_TENS, *_SCALES])
@@ -36,13 +40,13 @@ def numbers(text: str) -> list[Number]:
     >>> [n.value for n in numbers("fifty nine, in nineteen eighty four, 2.5 mg, two thousand six")]
     [59.0, 1984.0, 2.5, 2006.0]
     """
-    found = []
+    values = []
     for match in _FOUND.finditer(text):
         if match["digits"]:
-            found.append(Number(match.start(), match.end(), float(match["digits"].replace(",", ""))))
+            values.append(Number(match.start(), match.end(), float(match["digits"].replace(",", ""))))
         else:
-            found += [Number(match.start(), match.end(), value) for value in _spoken(match["spoken"])]
-    return found
+            values += [Number(match.start(), match.end(), value) for value in _spoken(match["spoken"])]
+    return values
 
 
 def _spoken(phrase: str) -> Iterator[float]:

@@ -50,7 +50,7 @@ def unobservable(text: str) -> list[Unobservable]:
     """
     rules, parts = _rules(), sections(text)
     first: dict[int, int] = {}
-    found = []
+    left_out = []
     for start, end in sentences(text):
         part = section_at(parts, start)
         heading = part is not None and end <= part.body
@@ -60,8 +60,8 @@ def unobservable(text: str) -> list[Unobservable]:
         if kind is None and not heading:
             kind = next((name for name, pattern in rules.sentences if pattern.search(text, start, end)), None)
         if kind is not None:
-            found.append(Unobservable(kind, start, end))
-    return found
+            left_out.append(Unobservable(kind, start, end))
+    return left_out
 
 
 def observable_text(text: str) -> str:

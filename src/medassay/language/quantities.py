@@ -1,7 +1,8 @@
 """Numbers of a report with what they measure: lengths, weights, shares, rates, counts, as intervals.
 
 `1.5 cm` and `15 mm` are one length, `more than half` is a share above 50 %, `3 of 12 cores` a count. Each
-quantity carries the words of its clause, so that only numbers about the same thing are compared.
+quantity carries the words of its clause, so that only numbers about the same thing are compared. The words are data:
+`lexicons/quantities.tsv`.
 """
 
 from __future__ import annotations
@@ -12,32 +13,41 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from medassay.language.grades import NUMBER_WORDS
-from medassay.language.lexicon import plain_words
+from medassay.language.lexicon import plain_words, read_tsv
+from medassay.language.numbers import NUMBER_WORDS
 from medassay.language.terms import words
 
 INFINITE = float("inf")
 
+_ROWS = list(read_tsv("quantities.tsv"))
+
+
+def _of_kind(kind: str) -> list[tuple[str, str]]:
+    """(value, pattern) of the rows of a kind in `quantities.tsv`."""
+    return [(row["value"], row["pattern"]) for row in _ROWS if row["kind"] == kind]
+
+
+def _words_of(kind: str) -> dict[str, str]:
+    """The value of each word of a kind in `quantities.tsv`."""
+    return {word: value for value, pattern in _of_kind(kind) for word in pattern.split("|")}
+
+
+def _pattern(kind: str) -> str:
+    """The one pattern of a kind in `quantities.tsv`."""
+    [(_, pattern)] = _of_kind(kind)
+    return pattern
+
+
 _NUMBERS = {word: float(value) for value, word in enumerate(NUMBER_WORDS)} | {
-    "single": 1.0,
-    "solitary": 1.0,
-    "a dozen": 12.0,
-    "half a dozen": 6.0,
-    "thirty": 30.0,
-    "both": 2.0,
+    word: float(value) for word, value in _words_of("number").items()
 }
 # Text may be hostile. Every expression here takes linear time: numbers and white space are taken whole (possessive or
 # atomic), a match starts neither inside a number nor inside white space, and chains of dimensions are bounded.
 _N = r"(?>\d{1,3}(?:,\d{3}){1,6}+(?!\d)|\d++(?:\.\d++|,\d{1,2}(?!\d))?|\.\d++)"
 _WORD_N = "|".join(sorted(_NUMBERS, key=len, reverse=True))
 _ANY = rf"(?:{_N}|{_WORD_N})"
-_MORE = r"more than|greater than|larger than|over|above|exceed(?:s|ing)?|at least|beyond|>\s?=?|≥"
-_LESS = (
-    r"less than|fewer than|under|below|smaller than|up to|at most|not? (?:more|larger|greater) than|"
-    r"(?:does |do )?not exceed(?:ing)?|none exceeding|within|no deeper than|<\s?=?|≤"
-)
 _REL = (
-    rf"(?:(?:(?P<more>{_MORE})|(?P<less>{_LESS})|(?:about|approximately|roughly|nearly|close to|some|~|c\.))\s*+"
+    rf"(?:(?:(?P<more>{_pattern('more')})|(?P<less>{_pattern('less')})|(?:{_pattern('about')}))\s*+"
     r"|(?<!\s)\s*+(?<!\d))"
 )
 _LENGTH = re.compile(
@@ -51,16 +61,13 @@ _SHARE = re.compile(
     r"%(?:\s*+(?:%|per ?cent))?|per ?cent)",
     re.I,
 )
-_FRACTIONS = {
-    r"three[\s-]quarters": (75.0, 75.0), r"two[\s-]thirds": (66.0, 67.0), r"(?:one|a)[\s-]third": (33.0, 34.0),
-    r"(?:one|a)[\s-]quarter": (25.0, 25.0), r"four[\s-]fifths": (80.0, 80.0), r"one in ten": (10.0, 10.0),
-    r"\bhalf\b(?! a dozen)": (50.0, 50.0), r"(?:the )?majority|\bmost\b": (50.0, 100.0),
-    r"(?:virtually|nearly|almost) (?:all|every)": (90.0, 100.0),
-}  # fmt: skip
-_FRACTION = [(re.compile(rf"{_REL}(?:{pattern})", re.I), value) for pattern, value in _FRACTIONS.items()]
+_FRACTIONS = [
+    (re.compile(rf"{_REL}(?:{pattern})", re.I), tuple(map(float, value.split("-"))))
+    for value, pattern in _of_kind("fraction")
+]
 _RATE = re.compile(
     rf"{_REL}(?P<first>{_ANY})(?:\s*+(?:-|–|to)\s*+(?P<second>{_N}))?\s*+"
-    r"(?:mitos[ei]s|mitotic figures?|mf|eosinophils?|tumou?r buds?)?\s*+"
+    rf"(?:{_pattern('rated')})?\s*+"
     r"(?:/|per|in)\s*+(?P<of>\d++(?:\.\d++)?)?\s*+"
     r"(?P<unit>hpf|high[\s-]power(?:ed)? fields?|mm²|mm2|mm\^2|square mm|fields?)",
     re.I,
@@ -71,35 +78,13 @@ _OF = re.compile(
     re.I,
 )
 _ALL = re.compile(rf"\b(?P<all>all|each of(?: the)?|every one of)\s++(?P<of>{_ANY})\s++(?P<noun>\w++)", re.I)
+_SEVERAL, _AT_LEAST = re.compile(_pattern("several")), float(_of_kind("several")[0][0])
 _COUNTED = re.compile(
-    rf"\b(?P<first>{_ANY}|multiple|several|numerous)\s++(?:\w++\s++){{0,2}}?"
-    r"(?P<noun>(?:lymph )?nodes?|cores?|foci|focus|tumou?rs?|"
-    r"nodules?|leiomyomas?|fibroids?|polyps?|fragments?|pieces|lesions?|deposits?|metastases|metastasis|stones|gallstones|"
-    r"glomeruli|masses|mass)\b",
-    re.I,
+    rf"\b(?P<first>{_ANY}|{_pattern('several')})\s++(?:\w++\s++){{0,2}}?(?P<noun>{_pattern('counted')})\b", re.I
 )
-_CLAUSE = re.compile(r"[;.](?=\s|$)|,\s|\n|\b(?:but|whereas|while|although|with|and)\b", re.I)
-_ASPECTS = (
-    (
-        "extent",
-        re.compile(
-            r"tumou?r volume|volume occupied|occup\w+|\d ?% of (?:the )?(?:tissue|cores?|specimen|biopsy|gland)", re.I
-        ),
-    ),
-    ("distance", re.compile(r"\bfrom\b|clearance|away|clear by|margins? (?:of )?(?:is |at )?\d|closest|nearest", re.I)),
-    (
-        "depth",
-        re.compile(r"\bdeep\b(?! margin)|depth|thick|breslow|invasion of|invades? \d|infiltrat\w+ \d|\binto\b", re.I),
-    ),
-    ("extension", re.compile(r"beyond|extranodal|extracapsular", re.I)),
-    ("length", re.compile(r"\blong\b|length|core (?:length|involvement)|spans", re.I)),
-    ("second", re.compile(r"second largest|laterally|smallest", re.I)),
-)
-_SAME = {
-    "mass": "neoplasm", "lesion": "neoplasm", "nodule": "neoplasm", "carcinoma": "neoplasm", "cancer": "neoplasm",
-    "fibroid": "neoplasm", "mitotic": "mitosis", "mitose": "mitosis", "hepatocyte": "liver", "tumour": "neoplasm",
-    "adenocarcinoma": "neoplasm", "piece": "fragment", "focus": "focu", "foci": "focu", "bud": "bud",
-}  # fmt: skip
+_CLAUSE = re.compile(_pattern("clause"), re.I)
+_ASPECTS = [(aspect, re.compile(pattern, re.I)) for aspect, pattern in _of_kind("aspect")]
+_SAME = _words_of("same")
 _EMPTY = plain_words("measure unspecific")
 
 
@@ -129,15 +114,15 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     >>> [(q.dimension, q.low, q.high) for q in quantities("Nodule, 3.4 cm; Ki-67 above 20 %; 3 of 12 cores")]
     [('length', 34.0, 34.0), ('share', 20.0, inf), ('count', 3.0, 3.0)]
     """
-    found: list[Quantity] = []
+    read: list[Quantity] = []
     taken = bytearray(len(text))
     clauses = _Clauses(text)
     for reader in (_rates, _lengths, _weights, _shares, _counts):
         for quantity in reader(clauses):
             if not any(taken[quantity.start : quantity.end]):
-                found.append(quantity)
+                read.append(quantity)
                 taken[quantity.start : quantity.end] = bytes([1]) * (quantity.end - quantity.start)
-    return tuple(sorted(found, key=lambda one: one.start))
+    return tuple(sorted(read, key=lambda quantity: quantity.start))
 
 
 class _Clauses:
@@ -188,7 +173,7 @@ def _shares(clauses: _Clauses) -> Iterable[Quantity]:
         low = _number(match["first"])
         high = _number(match["second"]) if match["second"] else low
         yield clauses.quantity(match, "share", *_interval(match, low, high))
-    for pattern, (low, high) in _FRACTION:
+    for pattern, (low, high) in _FRACTIONS:
         for match in pattern.finditer(clauses.text):
             yield clauses.quantity(match, "share", *_interval(match, low, high))
 
@@ -216,12 +201,12 @@ def _counts(clauses: _Clauses) -> Iterable[Quantity]:
             yield clauses.quantity(match, "count", value, value, of)
     for match in _COUNTED.finditer(clauses.text):
         word = match["first"].lower()
-        low, high = (2.0, INFINITE) if word in ("multiple", "several", "numerous") else (_number(word), _number(word))
+        low, high = (_AT_LEAST, INFINITE) if _SEVERAL.fullmatch(word) else (_number(word), _number(word))
         yield clauses.quantity(match, "number", low, high)
 
 
-def _interval(match: re.Match[str], one: float, other: float) -> tuple[float, float]:
-    low, high = min(one, other), max(one, other)  # "20-10 %" is a range too
+def _interval(match: re.Match[str], first: float, second: float) -> tuple[float, float]:
+    low, high = min(first, second), max(first, second)  # "20-10 %" is a range too
     if match["more"]:
         return low, INFINITE
     return (0.0, high) if match["less"] else (low, high)
@@ -252,10 +237,11 @@ def relation(premise: Quantity, hypothesis: Quantity) -> str:
     return "open"
 
 
-def _as_share(one: Quantity) -> Quantity:
-    if one.dimension != "count" or not one.of:
-        return one
-    return replace(one, dimension="share", low=100 * one.low / one.of, high=100 * one.high / one.of)
+def _as_share(quantity: Quantity) -> Quantity:
+    if quantity.dimension != "count" or not quantity.of:
+        return quantity
+    low, high = (100 * value / quantity.of for value in (quantity.low, quantity.high))
+    return replace(quantity, dimension="share", low=low, high=high)
 
 
 def comparable(a: Quantity, b: Quantity) -> bool:

@@ -76,16 +76,16 @@ def sections(text: str) -> list[Section]:
     """
     heads = headings(text)
     starts = [start for start, _, _, _ in heads] + [len(text)]
-    found = [Section(kind, title, start, body, starts[i + 1]) for i, (start, body, kind, title) in enumerate(heads)]
+    parts = [Section(kind, title, start, body, starts[i + 1]) for i, (start, body, kind, title) in enumerate(heads)]
     if starts[0] > 0 and text[: starts[0]].strip():
-        found.insert(0, Section("", "", 0, 0, starts[0]))
-    return found
+        parts.insert(0, Section("", "", 0, 0, starts[0]))
+    return parts
 
 
 def headings(text: str) -> list[tuple[int, int, str, str]]:
     """Every heading: where it starts, where the text under it starts, its section, its words."""
     kinds = _kinds()
-    found: dict[int, tuple[int, int, str, str]] = {}
+    by_start: dict[int, tuple[int, int, str, str]] = {}
     for match in _CANDIDATE.finditer(text):
         name = " ".join(match["name"].split()).rstrip(" -")
         kind = kinds.get(name.lower())
@@ -94,19 +94,19 @@ def headings(text: str) -> list[tuple[int, int, str, str]]:
         marked = match["hash"] or match["star"] or ":" in match["end"] or name.isupper()
         if marked or _alone(text, match.start(), match.end()):
             start = _skip(text, match.start())
-            found[start] = (start, match.end(), kind, name)
-    taken = {end for _, end, _, _ in found.values()}
+            by_start[start] = (start, match.end(), kind, name)
+    taken = {end for _, end, _, _ in by_start.values()}
     for match in _MARKDOWN_LINE.finditer(text):
         start = _skip(text, match.start())
         # A bold label inside a list (`**Necrosis:** absent`) is no section: only what stands alone or is a `#`.
         stands = "#" in match[0] or text[match.end() : match.end() + 1] in ("", "\n")
-        if start not in found and match.end() not in taken and stands:
+        if start not in by_start and match.end() not in taken and stands:
             title = " ".join((match["a"] or match["b"]).split())
-            found[start] = (start, match.end(), kinds.get(title.lower(), "other"), title)
+            by_start[start] = (start, match.end(), kinds.get(title.lower(), "other"), title)
     ordered: list[tuple[int, int, str, str]] = []
-    for start in sorted(found):
+    for start in sorted(by_start):
         if not ordered or start >= ordered[-1][1]:
-            ordered.append(found[start])
+            ordered.append(by_start[start])
     return ordered
 
 
@@ -135,12 +135,12 @@ def specimens(text: str) -> list[Specimen]:
     """
     matches = [m for m in _SPECIMEN.finditer(text) if m["title"].strip().lower() not in _kinds()]
     heads = [start for start, _, _, _ in headings(text)]
-    found = []
+    parts = []
     for i, match in enumerate(matches):
         start = _skip(text, match.start())
         end = _skip(text, matches[i + 1].start()) if i + 1 < len(matches) else len(text)
         at = bisect_right(heads, match.end())
         if at < len(heads):
             end = min(end, heads[at])
-        found.append(Specimen(match["label"], " ".join(match["title"].split()), start, end))
-    return found
+        parts.append(Specimen(match["label"], " ".join(match["title"].split()), start, end))
+    return parts

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from medassay.language.lexicon import named_pattern
 from medassay.language.sections import headings
 
 _BREAK = re.compile(
@@ -27,12 +28,7 @@ _LABEL = re.compile(
     r"(?:[-–•·*#>]{1,9}|\(?(?:[A-Za-z](?:,\s?[A-Z]){0,5}|[0-9]{1,2}|[IVX]{1,4})[.)]|(?:PART|Part)\s\w{1,3}[.:)]?|"
     r"#\s?\d{1,3}[.:]?)\s*"
 )
-_OPEN = re.compile(
-    r"(?:\b(?:of|for|the|an?|and|or|nor|with|without|to|in|on|by|at|from|is|are|was|were|be|no|not|as|that|which|this|"
-    r"these|than|into|per|via|de|its|has|have|left|right|between|within|see|e\.g|i\.e|vs|approx|spp?|no|dr)|[,(&/+-])"
-    r"\s*\.\s*$",
-    re.I,
-)
+_OPEN = named_pattern("unfinished sentence")
 _LOWER = re.compile(r"[\s\"'(]{0,12}+(?:[a-z](?![A-Z])|[,;)])")
 LONGEST = 2_000
 """Characters of a sentence: what goes on for longer is cut at white space, so that work on sentences stays bounded."""
@@ -67,7 +63,7 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _whole(text: str) -> list[tuple[int, int]]:
     hard = _hard_breaks(text)
     ends = sorted(hard | _full_stops(text) | {len(text)})
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     start = 0
     for end in ends:
         if end <= start:
@@ -76,14 +72,14 @@ def _whole(text: str) -> list[tuple[int, int]]:
             start = end
         elif end in hard:
             if not _is_label(text, start, end):
-                found.append(_trim(text, start, end))
+                spans.append(_trim(text, start, end))
                 start = end
         elif end == len(text) or not _goes_on(text, start, end):
-            found.append(_trim(text, start, end))
+            spans.append(_trim(text, start, end))
             start = end
     if _INK.search(text, start):
-        found.append(_trim(text, start, len(text)))
-    return found
+        spans.append(_trim(text, start, len(text)))
+    return spans
 
 
 def _full_stops(text: str) -> set[int]:

@@ -21,11 +21,7 @@ _UNFIT = plain_words("marker everyday")
 
 _NOT_TESTS = frozenset({"IHC", "FISH", "CISH", "HE", "NGS", "PCR", "FLOW", "CYTOGEN", "MSI", "MMR", "HR"})
 _PERCENT = named_pattern("share of cells")
-_CLAUSE = re.compile(
-    r"[;.](?=\s|$)|\b(?:but|whereas|while|although|however|though|yet)\b|\n|"
-    r"(?<=[+−–-]),?\s+(?=with\b)|:\s(?=no\b)",
-    re.I,
-)
+_CLAUSE = named_pattern("stain clause")
 _SIGN = re.compile(
     r"\s?(?:\((?P<a>[+−–-])\)|(?P<b>\+{1,3})(?!\w)|(?P<c>[−–])(?!\w)|(?P<d>-)(?=[\s,;.)/]|$)|"
     r"[-−](?P<e>positive|negative|mutated|mutant|deficient|expressing|amplified|rearranged|low))",
@@ -116,21 +112,21 @@ def read_stains(text: str) -> tuple[Stain, ...]:
     >>> [(s.marker, s.result) for s in read_stains("CK7+, CK20−; negative for CD3 and PAX8. SDHB is lost.")]
     [('CK7', 'positive'), ('CK20', 'negative'), ('CD3', 'negative'), ('PAX8', 'negative'), ('SDHB', 'negative')]
     """
-    found: list[Stain] = []
+    stains: list[Stain] = []
     start = 0
     for end in [match.start() for match in _CLAUSE.finditer(text)] + [len(text)]:
         while end - start > _LONGEST:
             cut = text.rfind(" ", start + 1, start + _LONGEST)
             cut = start + _LONGEST if cut < 0 else cut
-            found += _clause(text, start, cut)
+            stains += _clause(text, start, cut)
             start = cut
-        found += _clause(text, start, end)
+        stains += _clause(text, start, end)
         start = end
-    return tuple(found)
+    return tuple(stains)
 
 
 def _clause(text: str, start: int, end: int) -> list[Stain]:
-    told = [
+    by_panels = [
         Stain(marker, result, *match.span())
         for expression, markers, result in _panels()
         if result
@@ -139,7 +135,7 @@ def _clause(text: str, start: int, end: int) -> list[Stain]:
     ]
     named = _markers(text, start, end)
     if not named:
-        return told
+        return by_panels
     cues = [cue for cue in _results(text, start, end) if not any(a < cue.end and cue.start < b for a, b, _ in named)]
     reader = _Reader(text, end, [first for first, _, _ in named], [c.start for c in cues if c.reach == "near"])
     events = sorted([(a, 0, i) for i, (a, _, _) in enumerate(named)] + [(c.start, 1, i) for i, c in enumerate(cues)])
@@ -148,7 +144,7 @@ def _clause(text: str, start: int, end: int) -> list[Stain]:
             reader.cue(cues[index])
         else:
             reader.marker(*named[index])
-    return sorted([*told, *reader.close()], key=lambda stain: (stain.start, stain.marker))
+    return sorted([*by_panels, *reader.close()], key=lambda stain: (stain.start, stain.marker))
 
 
 class _Reader:
@@ -163,7 +159,7 @@ class _Reader:
         self.described: dict[int, str] = {}
 
     def cue(self, cue: _Cue) -> None:
-        """A result word: it settles the open markers before it, or governs those after it."""
+        """A result word: it decides the open markers before it, or governs those after it."""
         following = next((first for first in self.firsts if first >= cue.end), None)
         if cue.reach == "touch":
             if following is not None and not self.text[cue.end : following].strip():
@@ -177,16 +173,16 @@ class _Reader:
             self._give(cue)
             self.governing = None
         elif touches or cue.reach == "next":
-            self._settle()
+            self._assign_tentative()
             self.open = []
             self.governing = cue
 
     def marker(self, first: int, last: int, marker: str) -> None:
-        """A marker: settled by a sign written onto it, or by the word that governs it, else left open."""
+        """A marker: decided by a sign written onto it, or by the word that governs it, else left open."""
         if self.tentative is not None and (not self.open or first != self.open[-1][0]):
-            self._settle()
+            self._assign_tentative()
         signed = _signed(self.text, last, marker, self.end)
-        stop = next((one for one in self.firsts if one > first), self.end)
+        stop = next((later for later in self.firsts if later > first), self.end)
         if signed is not None:
             self.stains.append(_stain(self.text, first, last, marker, *signed, stop))
         elif any(0 <= start - last <= 2 for start in self.near):
@@ -199,9 +195,9 @@ class _Reader:
 
     def close(self) -> list[Stain]:
         """All results of the clause; a marker left open may still have a share of cells, or name a change."""
-        self._settle()
+        self._assign_tentative()
         for first, last, marker in self.open:
-            stop = next((one for one in self.firsts if one > first), self.end)
+            stop = next((later for later in self.firsts if later > first), self.end)
             low, high = _share(self.text, last, min(stop, last + 60))
             if first in self.described:
                 self.stains.append(_stain(self.text, first, last, marker, self.described[first], last, stop))
@@ -211,26 +207,26 @@ class _Reader:
                 self.stains.append(Stain(marker, "positive", first, last))
         return self.stains
 
-    def _settle(self) -> None:
+    def _assign_tentative(self) -> None:
         if self.tentative is not None:
             self._give(self.tentative)
             self.tentative = None
 
     def _give(self, cue: _Cue) -> None:
         for first, last, marker in self.open:
-            stop = next((one for one in self.firsts if one > first), self.end)
+            stop = next((later for later in self.firsts if later > first), self.end)
             self.stains.append(_stain(self.text, first, last, marker, cue.result, cue.end, max(stop, cue.end)))
         self.open = []
 
 
 def _markers(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
     """(start, end, marker) of every name in a stretch of text; a panel's name stands for each of its markers."""
-    found: list[tuple[int, int, str]] = []
+    named: list[tuple[int, int, str]] = []
     taken: list[tuple[int, int]] = []
     for pattern, markers, result in _panels():
         for match in pattern.finditer(text, start, end):
             taken.append(match.span())
-            found += [(*match.span(), marker) for marker in markers if not result]
+            named += [(*match.span(), marker) for marker in markers if not result]
     pattern, owners = _names()
     for match in pattern.finditer(text, start, end):
         if any(a < match.end() and match.start() < b for a, b in taken):
@@ -239,22 +235,22 @@ def _markers(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
         marker = owners.get(written) or owners.get(written.removeprefix("p"))
         shouted = sum(letter.isupper() for letter in match[0]) >= 2 or len(match[0]) > 3 or not match[0].isalpha()
         if marker is not None and shouted:
-            found.append((match.start(), match.end(), marker))
-    return sorted(found)
+            named.append((match.start(), match.end(), marker))
+    return sorted(named)
 
 
 def _results(text: str, start: int, end: int) -> list[_Cue]:
     """The result words of a stretch of text; of overlapping ones the first and longest."""
-    made = [
+    cues = [
         _Cue(match.start(), match.end(), result, reach)
         for result, reach, pattern in _cues()
         for match in pattern.finditer(text, start, end)
     ]
     # A panel that states its own result (`triple negative`) says nothing of the markers around it.
     own = [m.span() for pattern, _, result in _panels() if result for m in pattern.finditer(text, start, end)]
-    made = [cue for cue in made if not any(a < cue.end and cue.start < b for a, b in own)]
+    cues = [cue for cue in cues if not any(a < cue.end and cue.start < b for a, b in own)]
     kept: list[_Cue] = []
-    for cue in sorted(made, key=lambda cue: (cue.start, -cue.end)):
+    for cue in sorted(cues, key=lambda cue: (cue.start, -cue.end)):
         if not kept or cue.start >= kept[-1].end:
             kept.append(cue)
     return kept
@@ -289,16 +285,16 @@ def _stain(text: str, start: int, last: int, marker: str, result: str, end: int,
 
 def _share(text: str, start: int, end: int) -> tuple[float | None, float | None]:
     """The per cent of cells told within a stretch after a marker, as the lowest and highest it can be."""
-    found = _PERCENT.search(text, start, end)
+    percent = _PERCENT.search(text, start, end)
     fraction = _FRACTION.search(text, start, end)
-    if found is None and fraction is None:
+    if percent is None and fraction is None:
         return None, None
-    if found is None or (fraction is not None and fraction.start() < found.start()):
+    if percent is None or (fraction is not None and fraction.start() < percent.start()):
         middle = _FRACTIONS[re.sub(r"[\s-]+", " ", fraction[0].lower())] if fraction else 0.0
         return middle, middle
-    low = float(found["low"])
-    high = float(found["high"] or low)
-    relation = (found["rel"] or "").lower()
+    low = float(percent["low"])
+    high = float(percent["high"] or low)
+    relation = (percent["rel"] or "").lower()
     if relation and (relation[0] in "<≤" or relation.startswith(("less", "below", "under", "up", "not", "does"))):
         return 0.0, high
     if relation and (relation[0] in ">≥" or relation.startswith(("more", "over", "above", "at least"))):
@@ -306,11 +302,10 @@ def _share(text: str, start: int, end: int) -> tuple[float | None, float | None]
     return low, high
 
 
-_CHANGE = re.compile(r"mutation|amplification|rearrangement|fusion|deletion|co-?deletion", re.I)
-_ABERRANT = re.compile(r"overexpress|mutant|aberrant|mutation|null|complete absence|strong,? diffuse|diffuse,? strong")
-_PATCHY = re.compile(r"patchy|non-?block|discontinuous|mosaic")
+_CHANGE = named_pattern("gene change")
+_ABERRANT = named_pattern("aberrant p53")
+_PATCHY = named_pattern("patchy p16")
 _FRACTIONS = {
-    "half": 50.0, "one third": 33.0, "a third": 33.0, "two thirds": 67.0, "a quarter": 25.0, "three quarters": 75.0,
-    "four fifths": 80.0, "virtually all": 98.0, "nearly all": 95.0, "almost all": 95.0, "one in ten": 10.0,
-}  # fmt: skip
+    row["pattern"]: float(row["value"]) for row in read_tsv("quantities.tsv") if row["kind"] == "share of cells"
+}
 _FRACTION = re.compile("|".join(key.replace(" ", r"[\s-]+") for key in _FRACTIONS), re.I)

@@ -23,10 +23,7 @@ from medassay.language.sentences import sentences
 _LINE_COMMA = re.compile(r"(?<=[.;)\]]),(?=[A-Z\d])")
 _COLON_COMMA = re.compile(r"[ ,]{0,3}:[ \t]{0,3},")
 _MARKUP = re.compile(r"[*`#|•·]")
-_STRAY_STOP = re.compile(
-    r"(?:(?<=[A-Za-z]{3})|(?<=\b(?:is|of|in|to|by|at|on|an|as|or|be)))\.(?=\s[a-z](?![A-Z\d]))|(?<=,)\.(?=\s|$)"
-)
-"""A full stop that OCR put at the end of a line; before "p53" or "pT2" it ends a sentence."""
+_STRAY_STOP = named_pattern("stray stop")
 _ITEM_LABEL = re.compile(r"\s*(?:[-–>]|\(?\d{1,2}-?[.):](?=\s*[^\W\d]|\s+\d+ )|\(?[A-Za-z][.)](?=\s)|Note[):])\s*")
 _FIELD = re.compile(
     r"(?:^|(?<=[;:,.(\n]))[\s(]{0,4}"
@@ -35,15 +32,7 @@ _FIELD = re.compile(
 _SPECIMEN = re.compile(r"(?P<title>[A-Z][^;:.\n]{2,140}?)\s{0,3}(?P<end>[;:.])(?=\s|$)")
 _NEXT_LABEL = re.compile(r"(?<=[).;])\s+\(?\d{1,2}[.)]?\s*$")
 """The number of the next item, left at the end of a sentence."""
-_FULL_STOP = re.compile(
-    r"(?<=[a-z]{4}[.!?])(?<!with\.)(?<!from\.)\s+(?=[A-Z][a-z])|\s+(?=Note[):])"
-    r"|(?<=\w\.)\s+(?=(?:She|He|They|There|Her|His|Denies|The patient|Patient)\s)"
-    r"|(?<=\d\s(?:kg|mg|cm|mm|ml|mL|dL|lb)\.)\s+(?=[A-Z][a-z])|(?<=[\w)%+]\.)\s+(?=[a-z]{0,2}p[A-Z\d])"
-    r"|(?<=\s(?:BD|OD|od|bd)\.)\s+(?=[A-Z][a-z])|(?<=\s(?:BID|TID|TDS|QDS|QID|PRN)\.)\s+(?=[A-Z][a-z])"
-    r"|(?<=[a-z]{4}\.)(?<!prox\.)\s+(?=\d[\d.]{0,6}\s?(?:mm|cm)\b)"
-)
-"""Ends of sentences: after a whole word, which is no abbreviation, a unit or a dose; before a note, before words that
-begin one, before "p53", "pT2" or a size."""
+_FULL_STOP = named_pattern("sentence end")
 _REPLY = re.compile(r"(?<=\b[Nn]o\.)\s+(?=[A-Z])")
 """After `No.`, which elsewhere is short for `number`."""
 _LOWER_NAME = re.compile(r"[a-z]{1,3}[A-Z\d]")

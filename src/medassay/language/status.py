@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.grades import NUMBER_WORDS
 from medassay.language.lexicon import named_pattern, plain_words, read_tsv
+from medassay.language.numbers import NUMBER_WORDS, ROMAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ _CLAUSE = named_pattern("status clause")
 _OF = named_pattern("nodes of nodes")
 _NUMBERS = {word: number for number, word in enumerate(NUMBER_WORDS)} | {"none": 0, "no": 0}
 _EVERY = named_pattern("every")
-_FREE_AFTER = re.compile(r"\b(?:free|negative|benign|uninvolved|tumou?r-free)\b", re.I)
+_FREE_AFTER = named_pattern("free after a count")
 _SOME = named_pattern("some nodes")
-_ONE = re.compile(r"\bnode (?:is|was|shows?|showed)\b", re.I)
-_SINGLE = re.compile(r"\b(?:one|a|single)\s+(?:of the\s+)?(?:\w+ ){0,3}(?:lymph )?nodes?\b", re.I)
-_WHOLE = re.compile(r"\ball\b|\bevery\b|\bnone\b|\bno (?:\w+ ){0,2}(?:lymph )?nod", re.I)
+_ONE = named_pattern("one node")
+_SINGLE = named_pattern("single node")
+_WHOLE = named_pattern("all nodes")
 _N0 = re.compile(r"\by?p?N0\b(?!\s?\(i\+|\s?\(mol)")
 _N_POSITIVE = re.compile(r"\by?p?N[123](?:[ab]|mi)?\b")
 
@@ -61,7 +61,7 @@ def read_status(text: str) -> tuple[Status, ...]:
     >>> [(s.topic, sorted(s.names), s.involved) for s in read_status("Deep margin involved; 0/6 nodes.")]
     [('margin', ['deep'], True), ('node', [], False)]
     """
-    found: list[Status] = []
+    statuses: list[Status] = []
     start = 0
     ends = [(match.start(), match.end()) for match in _CLAUSE.finditer(text)] + [(len(text), len(text))]
     subject, names, linked = "", frozenset[str](), False
@@ -69,7 +69,7 @@ def read_status(text: str) -> tuple[Status, ...]:
         clause = text[start:end]
         if clause.strip():
             anew = _ANEW.match(clause) is not None
-            found += _read(clause, start, "" if anew else subject, frozenset() if anew else names, linked=linked)
+            statuses += _read(clause, start, "" if anew else subject, frozenset() if anew else names, linked=linked)
             topic = _topic(clause)
             if topic:
                 subject, names = topic, _named(clause, topic) or (names if linked and topic == subject else frozenset())
@@ -77,7 +77,7 @@ def read_status(text: str) -> tuple[Status, ...]:
                 subject, names = "", frozenset()
         linked = text[end : end + 2].lstrip()[:1] in (":", "(")
         start = after
-    return tuple(found)
+    return tuple(statuses)
 
 
 def _topic(clause: str) -> str:
@@ -136,8 +136,8 @@ def _named(clause: str, topic: str) -> frozenset[str]:
     return frozenset(names)
 
 
-_OTHERS = re.compile(r"\b(?:other|remaining|rest of|most|majority|several)\b", re.I)
-_DISTANT = re.compile(r"\bdistant\b", re.I)
+_OTHERS = named_pattern("other parts")
+_DISTANT = named_pattern("distant")
 _QUALIFIED = {
     "node": re.compile(r"\b([a-z][a-z-]{1,60}+(?: and [a-z-]{1,60}+)?) (?:lymph )?nodes?\b", re.I),
     "margin": re.compile(
@@ -146,13 +146,12 @@ _QUALIFIED = {
 }
 _PLAIN = plain_words("part unspecific")
 """Words before `node` or `margin` that do not tell which one."""
-_ANEW = re.compile(r"\s{0,40}+and (?:the|there|no)\b", re.I)
-_LEVEL = re.compile(r"\b(?:levels?|stations?)\s+(\d+|[IVX]+)(?=[LRABab]?\b)", re.I)
-_ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9, "X": 10}
+_ANEW = named_pattern("new subject")
+_LEVEL = named_pattern("node level")
 
 
 def _level(written: str) -> str:
-    return str(_ROMAN.get(written.upper(), written))
+    return str(ROMAN.get(written.upper(), written))
 
 
 _COMMA = re.compile(r",\s(?:and\s)?|\sand\s")
@@ -162,13 +161,13 @@ def _each(clause: str, offset: int) -> list[Status]:
     """A clause about nodes and margins, one item of its list at a time; an item without a verdict has the first's."""
     if _OTHERS.search(clause):
         return []
-    found: list[Status] = []
+    statuses: list[Status] = []
     start = 0
     for match in [*_COMMA.finditer(clause), None]:
         end = match.start() if match else len(clause)
-        found += _read(clause[start:end], offset + start, "", frozenset())
+        statuses += _read(clause[start:end], offset + start, "", frozenset())
         start = match.end() if match else end
-    return found
+    return statuses
 
 
 def _value(word: str) -> int:
@@ -184,19 +183,19 @@ def _by_stage(clause: str, offset: int) -> list[Status]:
     return []
 
 
-_NOT_FREE = re.compile(r"\bnot (?:\w+ )?(?:free|clear|negative|without|uninvolved|absent)\b", re.I)
+_NOT_FREE = named_pattern("not free")
 _RADIAL = 1.0
 """Millimetres: a circumferential margin this near to tumour counts as involved."""
 _DISTANCE = re.compile(r"(?<!\d)(?P<v>\d++(?:\.\d++)?)\s*+(?P<unit>mm|cm)\b", re.I)
-_BEYOND = re.compile(r"more than|greater than|over|above|>|≥|at least", re.I)
+_BEYOND = named_pattern("more than")
 
 
 def _within(clause: str, limit: float) -> bool:
     """Whether the one distance that a clause tells is at most `limit` millimetres."""
-    found = _DISTANCE.search(clause)
-    if found is None or _BEYOND.search(clause):
+    distance = _DISTANCE.search(clause)
+    if distance is None or _BEYOND.search(clause):
         return False
-    return float(found["v"]) * (10.0 if found["unit"].lower() == "cm" else 1.0) <= limit
+    return float(distance["v"]) * (10.0 if distance["unit"].lower() == "cm" else 1.0) <= limit
 
 
 def _verdict(clause: str, topic: str) -> bool | None:
@@ -233,15 +232,10 @@ def compare_status(premise: Status, hypothesis: Status) -> str:
         return "same" if _counts_agree(premise, hypothesis) else "apart"
     if premise.total and hypothesis.total and premise.total != hypothesis.total:
         return "open"  # two groups of nodes, counted apart
-    free, there = (premise, hypothesis) if there_is(hypothesis) else (hypothesis, premise)
+    free, there = (premise, hypothesis) if hypothesis.involved else (hypothesis, premise)
     if free.every or (free.names and free.names <= there.names | free.names and free.names & there.names):
         return "apart"
     return "apart" if not free.names and not there.names else "open"
-
-
-def there_is(status: Status) -> bool:
-    """Whether tumour is there."""
-    return status.involved
 
 
 def _counts_agree(a: Status, b: Status) -> bool:

@@ -178,19 +178,19 @@ def _add_list(
 def _add_parents(store: Terminology, pending: Iterable[tuple[int, str, list[str]]]) -> None:
     """Parents are given by name; what a term has below it is counted anew where our terms join in."""
     for row, letter, names in pending:
-        found = []
+        parents = []
         for name in names:
             form = form_of(name, letter)
             parent = store.index.get(letter + form, store.index.get(_ONTOLOGY[letter] + form))
             if parent is None:
                 raise LookupError(f"parent '{name}' of '{store.names[row]}' is in no lexicon")
             if parent != row and row not in store.above(parent):
-                found.append(parent)
+                parents.append(parent)
                 if letter == "S":
                     store.organs.add(parent)  # sites.tsv names organs as parents, and nothing broader
         store._above.clear()
         old = store.parents.get(row, ())
-        store.parents[row] = old + tuple(parent for parent in found if parent not in old)
+        store.parents[row] = old + tuple(parent for parent in parents if parent not in old)
     store._above.clear()
     theirs = [identity.startswith(("MONDO", "UBERON")) for identity in store.ids]
     counted = list(store.below)

@@ -64,9 +64,9 @@ def lemma(word: str) -> str:
     ['neoplasm', 'metastasis', 'biopsy', 'kidney', 'esophagus', 'ovary']
     """
     lemmas = lemma_tables()[0]
-    found = lemmas.get(word)
-    if found is not None:
-        return found
+    listed = lemmas.get(word)
+    if listed is not None:
+        return listed
     if _AE.search(word):
         word = _AE.sub(lambda match: _AE_PLAIN[match[0]], word)
     single = _singular(word)
@@ -97,6 +97,18 @@ def words(text: str) -> list[str]:
     _, fillers, phrases, pattern = lemma_tables()
     plain = pattern.sub(lambda match: phrases[match[0]], plain)
     return [lemma(word) for word in plain.split() if word not in fillers]
+
+
+@lru_cache(maxsize=50_000)
+def stems(text: str) -> frozenset[str]:
+    """The lemmas of a term cut to their first seven letters: koilocytes and koilocytic are one."""
+    return frozenset(word[:7] for word in words(text))
+
+
+def word_coverage(premise: str, hypothesis: str) -> float:
+    """The share of the hypothesis's lemmas that the premise has, 0–1."""
+    needed = frozenset(words(hypothesis))
+    return len(needed & frozenset(words(premise))) / len(needed) if needed else 0.0
 
 
 def key(text: str) -> str:

@@ -15,20 +15,8 @@ from typing import Any, Literal
 
 from medassay.cases import Case
 from medassay.language.checks import TEMPLATE, is_template
-from medassay.language.ledger import (
-    CANDIDATE,
-    CRITICAL,
-    MOST_STATEMENTS,
-    REFERENCE,
-    SOURCE,
-    Ledger,
-    LedgerMaker,
-    Texts,
-    Verdict,
-    distinct,
-    joined,
-    unjudgeable,
-)
+from medassay.language.ledger import CANDIDATE, CRITICAL, REFERENCE, SOURCE, Ledger, Texts, Verdict, distinct, joined
+from medassay.language.ledger_maker import MOST_STATEMENTS, LedgerMaker, unjudgeable
 from medassay.language.lexicon import statement_words
 from medassay.metrics.base import Metric
 from medassay.metrics.porter import stem

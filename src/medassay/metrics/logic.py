@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 
 from medassay.cases import Case
 from medassay.language.checks import problem
-from medassay.language.clauses import Clause, Pair, as_sentence, clauses, described, pairs
-from medassay.language.contradiction import CONTRADICTS, Verdict, compare, strongest_verdict, within
+from medassay.language.clauses import Clause, Pair, clauses, described, pairs
 from medassay.language.graph import Report, read_reports
 from medassay.language.inference import CombinedNli, load_nli
+from medassay.language.rules import CONTRADICTS, RuleVerdict, compare, strongest_verdict, within
 from medassay.metrics.base import Metric
 from medassay.metrics.settings import Range
 from medassay.models import load
@@ -30,7 +30,7 @@ RULED = 0.95
 AGREED = 0.02
 """Probability of a contradiction where a rule found that the two agree."""
 
-LOOSE = ("benignity", "cytology", "number", "grade", "stage", "margin")
+LOOSE = ("benignity", "cytology", "number", "grade", "margin")
 """Kinds of verdicts that do not hold in a report of several specimens, where each part has its own."""
 
 RARE = 0.05
@@ -44,7 +44,7 @@ class Found:
 
     pair: Pair
     probability: float
-    verdict: Verdict | None
+    verdict: RuleVerdict | None
 
     @property
     def open(self) -> bool:
@@ -119,7 +119,7 @@ class Logic(Metric):
 
     def _asked(self, cut: Sequence[Sequence[Clause]], ruled: Sequence[Sequence[Found]]) -> dict[tuple[str, str], float]:
         """The model's p(contradiction) of the pairs that no rule decided."""
-        read: dict[str, Report] = {as_sentence(one.report.text): one.report for some in cut for one in some}
+        read: dict[str, Report] = {one.sentence: one.report for some in cut for one in some}
         asked = list(dict.fromkeys(_texts(some, one) for some, found in zip(cut, ruled) for one in found if one.open))
         if not asked:
             return {}
@@ -157,13 +157,13 @@ def _between(found: Sequence[Clause]) -> Iterator[Found]:
         yield Found(pair, 0.0 if verdict is None else _chance(verdict), verdict)
 
 
-def _chance(verdict: Verdict) -> float:
+def _chance(verdict: RuleVerdict) -> float:
     return RULED if verdict.label == CONTRADICTS else AGREED
 
 
 def _texts(found: Sequence[Clause], one: Found) -> tuple[str, str]:
     """Premise and hypothesis as they are put to the model."""
-    return as_sentence(found[one.pair.premise].report.text), as_sentence(found[one.pair.hypothesis].report.text)
+    return found[one.pair.premise].sentence, found[one.pair.hypothesis].sentence
 
 
 def top_mean(chances: Sequence[float], k: Annotated[int | None, Range(1)] = None) -> float:

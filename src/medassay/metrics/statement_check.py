@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from medassay.language.ledger import CERTAIN, CRITICAL, MOST_STATEMENTS, Ledger, Texts
+from medassay.language.ledger import CRITICAL, Ledger, Texts
+from medassay.language.ledger_maker import CERTAIN, MOST_STATEMENTS
 from medassay.metrics.ledger_metric import LedgerMetric, Tallies
 from medassay.scores import Score
 

@@ -12,36 +12,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from medassay.language.grades import GRADE_GROUPS
+from medassay.language.lexicon import named_pattern
 from medassay.language.sections import specimens
 from medassay.language.status import compare_status, read_status
 from medassay.language.synoptic.facts import Fact, agree
 from medassay.language.synoptic.protocol import Protocol
 
-_NEGATED = re.compile(r"\b(?:no|not|without|negative for|absence of|does not|free of|never|nor)\b[^.;:]{0,40}$", re.I)
-_POSITIVE = re.compile(r"nodes?\s+(?:positive|involved)[\s.]{0,3}[:=.]?\s?(?P<v>\d{1,3})", re.I)
-_EXAMINED = re.compile(
-    r"nodes?\s+(?:examined|sampled|retrieved|received|removed)[\s.]{0,3}[:=.]?\s?(?P<v>\d{1,3})", re.I
-)
+_NEGATED = named_pattern("negated before")
+_POSITIVE = named_pattern("nodes positive field")
+_EXAMINED = named_pattern("nodes examined field")
 _RATIO = re.compile(r"(?<![\d.])(?P<v>\d{1,3})\s?/\s?(?P<of>\d{1,3})(?![\d./])")
-_GROUPS = {"3+3": "1", "3+4": "2", "4+3": "3", "4+4": "4", "3+5": "4", "5+3": "4", "4+5": "5", "5+4": "5", "5+5": "5"}
 _COMPARED = 40
 """Statements of an element that are compared with one another."""
 _MANY = frozenset({"side", "part", "size", "thickness", "length"})
 """What several statements may differ in: both sides can be reported, and a tumour is measured more than once."""
-_SEVERAL = re.compile(
-    r"\b(?:two|three|second|separate|multiple|several|other|additional|both|satellite) (?:\w{3,12} ){0,2}"
-    r"(?:tumou?rs|carcinomas|lesions|masses|foci|nodules|primar\w{1,3})\b|multi-?(?:focal|centric)|synchronous|"
-    r"tumou?r (?:#|no\.? ?|number )?(?:2|B|II|two)\b",
-    re.I,
-)
-_ASIDE = re.compile(
-    r"dysplasia|in[\s-]situ|\bDCIS|PanIN|IPMN|\bPIN\b|adenoma\b|biopsy|frozen|previous|prior|outside|history|component|"
-    r"focal areas?|foci|focus|areas? of|tertiary|metasta|points?\)|criteria",
-    re.I,
-)
-"""Words near a statement that is about a lesser lesion, another examination or a part of the tumour."""
-_ENDOCRINE = re.compile(r"endocrine (?:tumou?r|neoplasm)|carcinoid|\bNET\b", re.I)
-"""Tumours that are well differentiated whatever their grade."""
+_SEVERAL = named_pattern("several lesions")
+_ASIDE = named_pattern("lesser lesion")
+_ENDOCRINE = named_pattern("endocrine tumour")
 _ZERO = re.compile(r"(?<!\d)0\s?/")
 _MARGIN = re.compile(r"margin", re.I)
 
@@ -121,14 +109,14 @@ def _grades(facts: Sequence[Fact], *, endocrine: bool) -> Iterator[Conflict]:
         words = {"1": "well", "2": "moderately", "3": "poorly", "4": "un"}[tier.value]
         yield _inconsistent("grade", f"grade {number.value} and {words} differentiated", number, tier)
     score, group, total = by_key.get("gleason"), by_key.get("grade group"), by_key.get("gleason sum")
-    if score and group and _GROUPS.get(score.value, group.value) != group.value:
+    if score and group and str(GRADE_GROUPS.get(score.value, group.value)) != group.value:
         yield _inconsistent("grade", f"Gleason {score.value} and grade group {group.value}", score, group)
     if score and total and score.start == total.start and sum(map(int, score.value.split("+"))) != int(total.value):
         yield _inconsistent("grade", f"Gleason {score.value} is not {total.value}", score, total)
 
 
-def _inconsistent(element: str, reason: str, one: Fact, other: Fact) -> Conflict:
-    return Conflict(element, "inconsistent", reason, (one.start, one.end), (other.start, other.end))
+def _inconsistent(element: str, reason: str, first: Fact, second: Fact) -> Conflict:
+    return Conflict(element, "inconsistent", reason, (first.start, first.end), (second.start, second.end))
 
 
 def _stage(facts: Sequence[Fact], key: str) -> Fact | None:
@@ -167,8 +155,8 @@ def _extent_and_stage(text: str, facts: Sequence[Fact], protocol: Protocol) -> I
         return
     categories, span = max(stated, key=lambda pair: pair[0][0])
     if f"T{stage.value[0]}" not in categories:
-        said = " ".join(text[slice(*span)].split())
-        yield Conflict("ptnm", "inconsistent", f"pT{stage.value} but “{said}”", (stage.start, stage.end), span)
+        quoted = " ".join(text[slice(*span)].split())
+        yield Conflict("ptnm", "inconsistent", f"pT{stage.value} but “{quoted}”", (stage.start, stage.end), span)
 
 
 def _nodes_and_stage(text: str, facts: Sequence[Fact]) -> Iterator[Conflict]:

@@ -6,28 +6,23 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from medassay.language.lexicon import named_pattern
+from medassay.language.numbers import ROMAN
 from medassay.language.quantities import quantities
 from medassay.language.stains import Stain, read_stains
 from medassay.language.synoptic.statements import Mention
 
-_ROMAN = {"I": "1", "II": "2", "III": "3", "IV": "4"}
 _TIERS = (("well", "1"), ("moderate", "2"), ("poor", "3"), ("undifferen", "4"))
-_DIFFERENTIATION = re.compile(
-    r"(well|moderate|poor)\w{0,3}(?P<range>[\s.-]{1,3}(?:to|and)\b)?[^;]{0,16}?differen|undifferen", re.I
-)
-_NUMBERED = re.compile(
-    r"(?<![a-z])(?:grade|NHG|G)[\s.:=()]{0,4}(?:G\s?)?(?P<v>[1-4]|I{1,3}V?|IV)(?![\w+-]|\s?[+-]|[.,]\s?\d)", re.I
-)
-_GRADED = re.compile(r"grade|differen|carcinoma|p?T[1-4]|p?N[0-3O]|\bR[0O]\b", re.I)
+_DIFFERENTIATION = named_pattern("differentiation")
+_NUMBERED = named_pattern("numbered grade")
+_GRADED = named_pattern("near a grade")
 _GLEASON = re.compile(r"(?<!\d)(?P<p>[1-5])\s?\+\s?(?P<s>[1-5])(?:\s?=\s?(?P<sum>\d{1,2}))?")
 _GROUP = re.compile(r"grade group[\s:=]{1,3}(?P<v>[1-5])", re.I)
 _T = re.compile(r"T[\s.:]{0,3}T?(?P<v>is|[0-4Il])(?P<sub>[a-dA-D])?(?![a-z]{2}|\d)")
 _N = re.compile(r"N(?P<v>[0-3OoIil])(?P<sub>[a-c])?(?![a-z]{2})")
 _OCR = {"O": "0", "o": "0", "I": "1", "i": "1", "l": "1"}
-_NONE = re.compile(
-    r"\b(?:no|not|none|absent|negative|without|lacks?|absence|free|uninvolved)\b|[LV][0O](?!\w)|:\s?-", re.I
-)
-_DOUBT = re.compile(r"indeterminate|suspicious|possible|cannot|equivocal|suspected|unequivocal|definit", re.I)
+_NONE = named_pattern("vessel invasion denied")
+_DOUBT = named_pattern("vessel invasion in doubt")
 _VESSELS = (
     ("renal vein", re.compile(r"renal vein", re.I)),
     ("lymphovascular", re.compile(r"lympho?-?[\s.]?vascular|angio-?lymphatic|lymphatic[/ ]|/lymphatic|LVI", re.I)),
@@ -35,16 +30,12 @@ _VESSELS = (
     ("venous", re.compile(r"venous|vessel|vascular|vein", re.I)),
 )
 _THICKNESS = re.compile(r"breslow|thick", re.I)
-_TUMOUR = re.compile(r"tumou?r|carcinoma|melanoma|mass|lesion|neoplasm|nodul|greatest|maximum|\bsize", re.I)
-_RESULT = re.compile(r"positive|negative|mutat|wild|\+", re.I)
-_NO_BEFORE = re.compile(r"\b(no|not|without|negative for|absence of)\b[^.;:,]{0,25}$", re.I)
+_TUMOUR = named_pattern("measured tumour")
+_RESULT = named_pattern("written result")
+_NO_BEFORE = named_pattern("denial before")
 _SIDE = re.compile(r"\b(left|right|sinistrae|dextrae)\b", re.I)
 _SIDES = {"sinistrae": "left", "dextrae": "right"}
-_SITES = re.compile(
-    r"\b(?:upper|lower|middle) lobe|\b(?:head|body|tail) of|\b(?:upper|lower)[\s-](?:outer|inner)|"
-    r"\b(?:ascending|descending|transverse|sigmoid)|\brectum|\bc(?:a)?ecum|\bantrum|\bfundus|\bcardia",
-    re.I,
-)
+_SITES = named_pattern("part of an organ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,51 +76,51 @@ def _denial(text: str, start: int) -> str:
     return f"{match[1]} " if match else ""
 
 
-def _grade(said: str) -> Iterator[tuple[str, str]]:
-    if match := _GLEASON.search(said):
+def _grade(statement: str) -> Iterator[tuple[str, str]]:
+    if match := _GLEASON.search(statement):
         yield "gleason", f"{match['p']}+{match['s']}"
         if match["sum"]:
             yield "gleason sum", match["sum"]
         return
-    if match := _GROUP.search(said):
+    if match := _GROUP.search(statement):
         yield "grade group", match["v"]
         return
-    if "gleason" in said.lower() or "pattern" in said.lower():
+    if "gleason" in statement.lower() or "pattern" in statement.lower():
         return
-    match = _DIFFERENTIATION.search(said)
+    match = _DIFFERENTIATION.search(statement)
     if match and not match["range"]:
         yield "differentiation", next(tier for word, tier in _TIERS if match[0].lower().startswith(word))
-    if match := _NUMBERED.search(said):
-        system = "nuclear grade" if "nuclear" in said.lower() or "fuhrman" in said.lower() else "grade"
-        yield system, _ROMAN.get(match["v"].upper(), match["v"])
+    if match := _NUMBERED.search(statement):
+        system = "nuclear grade" if "nuclear" in statement.lower() or "fuhrman" in statement.lower() else "grade"
+        yield system, str(ROMAN.get(match["v"].upper(), match["v"]))
 
 
-def _invasion(said: str) -> Iterator[tuple[str, str]]:
-    if _DOUBT.search(said):
+def _invasion(statement: str) -> Iterator[tuple[str, str]]:
+    if _DOUBT.search(statement):
         return
-    vessels = next((name for name, pattern in _VESSELS if pattern.search(said)), "lymphovascular")
-    yield vessels, "absent" if _NONE.search(said) else "present"
+    vessels = next((name for name, pattern in _VESSELS if pattern.search(statement)), "lymphovascular")
+    yield vessels, "absent" if _NONE.search(statement) else "present"
 
 
-def _stage(said: str) -> Iterator[tuple[str, str]]:
-    if match := _T.search(said):
+def _stage(statement: str) -> Iterator[tuple[str, str]]:
+    if match := _T.search(statement):
         yield "T", _OCR.get(match["v"], match["v"]) + (match["sub"] or "").lower()
-    if match := _N.search(said):
+    if match := _N.search(statement):
         yield "N", _OCR.get(match["v"], match["v"])
 
 
-def _size(said: str) -> Iterator[tuple[str, str]]:
-    lengths = [quantity for quantity in quantities(said) if quantity.dimension == "length" and quantity.high < 1000]
-    measure = "thickness" if _THICKNESS.search(said) else "size" if _TUMOUR.search(said) else "length"
-    for quantity in lengths:
-        yield measure, f"{quantity.low:g}"
+def _size(statement: str) -> Iterator[tuple[str, str]]:
+    measure = "thickness" if _THICKNESS.search(statement) else "size" if _TUMOUR.search(statement) else "length"
+    for quantity in quantities(statement):
+        if quantity.dimension == "length" and quantity.high < 1000:
+            yield measure, f"{quantity.low:g}"
 
 
-def _side(said: str) -> Iterator[tuple[str, str]]:
-    for match in _SIDE.finditer(said):
+def _side(statement: str) -> Iterator[tuple[str, str]]:
+    for match in _SIDE.finditer(statement):
         side = match[1].lower()
         yield "side", _SIDES.get(side, side)
-    for match in _SITES.finditer(said):
+    for match in _SITES.finditer(statement):
         yield "part", re.sub(r"[\s-]+", " ", match[0].lower())
 
 
@@ -146,11 +137,11 @@ _READERS: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
 }  # fmt: skip
 
 
-def agree(key: str, one: str, other: str) -> bool:
+def agree(key: str, first: str, second: str) -> bool:
     """Whether two values of a key can both hold: T1 and T1c can, 30 mm and 31 mm can, grade 1 and grade 2 cannot."""
     if key in ("size", "thickness"):
-        low, high = sorted((float(one), float(other)))
+        low, high = sorted((float(first), float(second)))
         return high <= 1.25 * low + 0.5
     if key == "T":
-        return one.startswith(other) or other.startswith(one)
-    return one == other or (key == "differentiation" and {one, other} == {"3", "4"})
+        return first.startswith(second) or second.startswith(first)
+    return first == second or (key == "differentiation" and {first, second} == {"3", "4"})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
+from medassay.language.lexicon import named_pattern
 from medassay.language.synoptic.conflicts import Conflict, find_conflicts
 from medassay.language.synoptic.facts import Fact, agree, facts_of
 from medassay.language.synoptic.protocol import ELEMENTS, load_protocol
@@ -14,8 +14,8 @@ from medassay.language.synoptic.statements import Mention, organ_of, read_mentio
 
 Status = Literal["present", "absent", "contradicted", "inconsistent"]
 
-_BIOPSY = re.compile(r"biops|aspirat|curett|\bTURP?\b", re.I)
-_RESECTION = re.compile(r"ectom|resect|excis(?!ional biops)|whipple|dissection", re.I)
+_BIOPSY = named_pattern("biopsy")
+_RESECTION = named_pattern("resection")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from medassay.language.lexicon import named_pattern
 from medassay.language.synoptic.protocol import ELEMENTS, Protocol, blank_value, load_protocol, organ_words
 
 LONGEST_TEXT = 60_000
@@ -17,8 +18,7 @@ _VALUE_END = re.compile(r"[;\n]|\.(?=\s|$)")
 _NEXT_LABEL = re.compile(r"[\s.]{0,3}[A-Z(][\w /()&,'-]{1,60}:")
 _ITEM = re.compile(r"\s*\d{1,2}[.)]\s+[A-Z]")
 """The first item of a numbered list, which stands under a heading and is no value."""
-_COUNTS = re.compile(r"number|examined|positive|involved|received|grade|size|total|score", re.I)
-"""Labels whose value may be a bare number."""
+_COUNTS = named_pattern("counted field")
 _MOST = 200
 """Statements of an element that are looked at."""
 _BEFORE = 60
@@ -62,15 +62,15 @@ def read_mentions(text: str, protocol_of: str) -> dict[str, tuple[Mention, ...]]
 def _mentions(text: str, protocol: Protocol, element: str) -> Iterator[Mention]:
     """A field of the element, then its free statements; what overlaps an earlier mention is left out."""
     taken: list[tuple[int, int]] = []
-    found: list[Mention] = []
+    candidates: list[Mention] = []
     label = protocol.labels.get(element)
     if label is not None:
-        found += (Mention(element, *span, 0) for span in _fields(text, label, protocol.exclusions[element]))
+        candidates += (Mention(element, *span, 0) for span in _fields(text, label, protocol.exclusions[element]))
     for rank, pattern in enumerate(protocol.states[element], 1):
         for match in pattern.finditer(text):
             if match.end() > match.start() and _states(text, match, protocol.exclusions[element]):
-                found.append(Mention(element, match.start(), match.end(), rank))
-    for mention in found[:_MOST]:
+                candidates.append(Mention(element, match.start(), match.end(), rank))
+    for mention in candidates[:_MOST]:
         if not any(start < mention.end and mention.start < end for start, end in taken):
             taken.append((mention.start, mention.end))
             yield mention

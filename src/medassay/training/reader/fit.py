@@ -110,9 +110,9 @@ def inference_pairs(data: Path, corpus: Path) -> list[Pair]:
 
 def combination(pairs: Sequence[Pair]) -> tuple[list[list[float]], dict[str, float]]:
     """The combination's weights, fitted on all pairs, and its figures, fitted on one half of the documents each."""
-    from medassay.language.contradiction import compare
     from medassay.language.graph import read_reports
     from medassay.language.inference import features
+    from medassay.language.rules import compare
     from medassay.models import load
 
     asked = [(pair.text, pair.statement) for pair in pairs]

@@ -1,4 +1,4 @@
-"""The lexicon files: enough entries, no name twice, every parent, expansion and stored normal form in order."""
+"""The terminology and its files: enough entries, no name twice, every parent, expansion and stored form in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from medassay.language.lexicon import read_tsv
 from medassay.language.terminology import form_of, terminology
-from medassay.language.terms import key, squeezed, words
+from medassay.language.terms import key, words
 
 LISTS = {"diagnoses.tsv": ("D", 400), "findings.tsv": ("F", 200), "sites.tsv": ("S", 150), "markers.tsv": ("K", 250)}
 
@@ -81,7 +81,3 @@ def test_no_term_is_its_own_ancestor() -> None:
 def test_the_ontology_file_is_small() -> None:
     with (files("medassay.language") / "lexicons" / "ontologies.npz").open("rb") as stream:
         assert len(stream.read()) < 4_000_000
-
-
-def test_squeezed_names_of_markers_keep_their_digits() -> None:
-    assert squeezed("CK5/6") == "ck56" and squeezed("$100") == "s100" and squeezed("α-SMA") == "alphasma"
