@@ -72,16 +72,21 @@ which-metric: $(VENV)/.dev
 	$(BIN)/medassay bench --all --metrics $(WHICH) --out docs/bench.json
 	$(BIN)/python tools/which_metric.py --bench docs/bench.json --papers docs/papers.json
 
-# The reader (roles checker and nli) from the data folder and corpus/, on a GPU: BASE is a folder with an MPNet, NAME
-# the name of the set with the new reader.
+# The reader (roles checker, nli and expert) from the data folder and corpus/, on a GPU: first from BASE, a folder with
+# an MPNet, then further from the set that this gives. NAME is the name of the set with the new reader.
 NAME ?= embedded-next
+SET := src/medassay/models/embedded
+READER := .venv-train/bin/python -m medassay.training.reader
 models: .venv-train/.ready
 	@test -n "$(DATA)" -a -n "$(BASE)" || { echo "say where data and base are: make models DATA=… BASE=…"; exit 2; }
-	.venv-train/bin/python -m medassay.training.reader prepare --data $(DATA) --corpus corpus --base $(BASE) --out build/reader
-	.venv-train/bin/python -m medassay.training.reader train --folder build/reader --out build/reader
-	.venv-train/bin/python -m medassay.training.reader export --folder build/reader --base $(BASE) --out build/reader
-	.venv-train/bin/python -m medassay.training.reader fit --folder build/reader --data $(DATA) --corpus corpus \
-		--models src/medassay/models/embedded --name $(NAME)
+	$(READER) prepare --data $(DATA) --corpus corpus --base $(BASE) --out build/reader
+	$(READER) train --folder build/reader --out build/reader
+	$(READER) export --folder build/reader --base $(BASE) --out build/reader
+	$(READER) fit --folder build/reader --data $(DATA) --corpus corpus --models $(SET) --name $(NAME)-first
+	$(READER) prepare --data $(DATA) --corpus corpus --base $(SET) --out build/further
+	$(READER) train --further --folder build/further --out build/further
+	$(READER) export --folder build/further --base $(SET) --out build/further
+	$(READER) fit --folder build/further --data $(DATA) --corpus corpus --models $(SET) --name $(NAME)
 
 .venv-train/.ready: pyproject.toml
 	@$(PYTHON) -m venv .venv-train

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,20 @@ def test_weights_come_back_as_they_were_trained(packed: Packed, tmp_path: Path) 
     rows = np.arange(8)
     for one, other in zip(answers(reader, packed, rows), answers(again, packed, rows)):
         assert np.allclose(one["verdict"], other["verdict"], atol=0.05)
+
+
+@pytest.mark.parametrize("further", [False, True])
+def test_training_writes_differences_and_figures(packed: Packed, tmp_path: Path, further: bool) -> None:
+    from safetensors.numpy import save_file
+
+    torch.manual_seed(5)
+    save_file(as_mpnet(Network(TINY)), str(tmp_path / "model.safetensors"))
+    np.savez(tmp_path / "pairs.npz", **packed.columns)
+    recipe.write_start(tmp_path, tmp_path, levels=32.0)
+    recipe.train(tmp_path, tmp_path, passes=0.1, further=further)
+    start, trained = recipe.untrained(tmp_path).state_dict(), recipe.trained(tmp_path, tmp_path).state_dict()
+    assert not torch.allclose(start["heads.verdict.weight"], trained["heads.verdict.weight"])
+    assert set(json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))) == {"early", "last"}
 
 
 def as_mpnet(network: Network) -> dict[str, Any]:

@@ -16,9 +16,10 @@ def main() -> None:
     prepare.add_argument("--levels", type=float, default=32.0, help="precision of the base's weights")
     train = steps.add_parser("train", help="train on what prepare wrote (GPU)")
     train.add_argument("--passes", type=float, default=1.0, help="a factor to the passes over the pairs")
+    train.add_argument("--further", action="store_true", help="the start is the reader of a model set")
     export = steps.add_parser("export", help="write the graphs and the tables")
     for each in (prepare, export):
-        each.add_argument("--base", type=Path, required=True, help="folder of an MPNet")
+        each.add_argument("--base", type=Path, required=True, help="folder of an MPNet, or a model set")
     fit = steps.add_parser("fit", help="put the files into a model set and fit what is fitted after training")
     for name in ("data", "corpus", "models"):
         fit.add_argument(f"--{name}", type=Path, required=True)
@@ -34,7 +35,7 @@ def main() -> None:
     if given.step == "prepare":
         recipe.prepare(given.data, given.corpus, given.base, given.out, given.levels)
     elif given.step == "train":
-        recipe.train(given.folder, given.out, passes=given.passes)
+        recipe.train(given.folder, given.out, passes=given.passes, further=given.further)
     elif given.step == "export":
         recipe.export(given.folder, given.base, given.out)
     else:
