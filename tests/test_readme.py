@@ -1,6 +1,7 @@
-"""The README keeps its word: every snippet runs, the metric table is the registry's, every link leads somewhere.
+"""The README keeps its word: every snippet runs, its tables are the registry's and the benchmark's, every link leads
+somewhere.
 
-`python tests/test_readme.py` (`make readme`) writes the metric table anew.
+`python tests/test_readme.py` (`make readme`) writes the two tables anew.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ import pytest
 
 from medassay.metrics.base import Metric
 from medassay.metrics.registry import BUILT_IN, metric_class
+from medassay.report.which_metric import which_metric
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 TABLE = re.compile(r"(?<=checked by the tests -->\n).*?(?=<!-- end of metrics -->)", re.S)
+BENCH = re.compile(r"(?<=from the benchmark -->\n).*?(?=<!-- end of benchmark -->)", re.S)
+SHOWN = {"pathology report": "pathology reports", "note section": "notes", "radiology report": "radiology reports"}
+BENCH_METRICS = ("fidelity", "risk", "facts", "hare", "rougeL", "bertscore", "bleu")
 # What the two set-up blocks may say: they install or test the project itself and are not run from its tests.
 SETUP = re.compile(r"make (demo|test)|pip install (?:\. packages/models packages/models-reader|'\.(\[\w+\])')")
 
@@ -40,6 +45,23 @@ def table() -> str:
         span = f"{number(metric.bounds[0])} to {number(metric.bounds[1])}"
         lines.append(f"| `{name}` | {metric.summary} | {span} | {better} | {', '.join(sorted(metric.needs))} |")
     return "\n".join(lines) + "\n"
+
+
+def bench_table() -> str:
+    """How often a metric prefers a faithful paraphrase to a version with one error, by kind of text."""
+    kinds = {kind["kind"]: {row["metric"]: row for row in kind["rows"]} for kind in which_metric()["kinds"]}
+    lines = [f"| metric | {' | '.join(SHOWN.values())} |", "|---|" + "---|" * len(SHOWN)]
+    for metric in BENCH_METRICS:
+        rows = [kinds[kind].get(metric) for kind in SHOWN]
+        shares = ["–" if row is None else f"{100 * row['sensitivity'][0]:.0f} %" for row in rows]
+        lines.append(f"| `{metric}` | {' | '.join(shares)} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_benchmark_table_is_the_benchmarks() -> None:
+    found = BENCH.search(README.read_text(encoding="utf-8"))
+    assert found is not None
+    assert found[0] == bench_table(), "the README's benchmark table is out of date: run `make readme`"
 
 
 def test_the_metric_table_is_the_registry() -> None:
@@ -122,4 +144,5 @@ def test_the_index_leads_to_every_page() -> None:
 
 
 if __name__ == "__main__":
-    README.write_text(TABLE.sub(lambda _: table(), README.read_text(encoding="utf-8")), encoding="utf-8")
+    text = TABLE.sub(lambda _: table(), README.read_text(encoding="utf-8"))
+    README.write_text(BENCH.sub(lambda _: bench_table(), text), encoding="utf-8")
