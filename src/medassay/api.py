@@ -421,7 +421,7 @@ class TrustRun:
             cases,
             [*metric.members, metric],
             settings={} if subject is None else {"subject": subject.name},
-            batch=None if subject is None else 4 * subject.side_by_side,
+            batch=None if subject is None else 4 * subject.concurrency,
             inputs=inputs,
             open_source=self._open_source,
             rows=TrustSource(

@@ -3,43 +3,17 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 import shutil
 import socket
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from tests.commands.studies import TUTORIAL, new_study
 
-from medassay.commands.annotate import annotate_app
-from medassay.commands.annotate_manage import read_secret
-from medassay.commands.baseline import baseline_app
 from medassay.errors import InputError, UnknownName
 from medassay.human.store import NewEvent, Store
 from medassay.human.study import load_study
-
-TUTORIAL = Path(__file__).parents[2] / "docs" / "human" / "tutorial"
-
-
-@pytest.fixture
-def command(monkeypatch, tmp_path):
-    """Runs a command line in the temporary folder; an error raises."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "150")
-    app = typer.Typer()
-    app.add_typer(annotate_app)
-    app.add_typer(baseline_app)
-
-    def run(*words: str) -> str:
-        result = CliRunner().invoke(app, list(words))
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return result.output
-
-    return run
 
 
 def annotate_as_in(table: Path, study: Path) -> None:
@@ -117,17 +91,6 @@ def test_a_study_file_is_not_overwritten_and_a_bad_one_not_left(command, tmp_pat
         command(*words)
 
 
-def test_links_are_stable_until_renewed(command, tmp_path):
-    shutil.copy(TUTORIAL / "notes.csv", tmp_path / "notes.csv")
-    command("annotate", "new", "study.yaml", "--cases", "notes.csv", "--annotators", "anna,ben")
-    first = command("annotate", "links", "study.yaml").split()
-    assert command("annotate", "links", "study.yaml").split() == first
-    renewed = command("annotate", "links", "study.yaml", "--renew", "anna").split()
-    assert renewed[1] != first[1] and renewed[3:] == first[3:]
-    with pytest.raises(InputError, match="did you mean 'anna'"):
-        command("annotate", "links", "study.yaml", "--renew", "ana")
-
-
 def test_serving_to_others_insists_on_a_secret(command, tmp_path, monkeypatch):
     shutil.copy(TUTORIAL / "notes.csv", tmp_path / "notes.csv")
     command("annotate", "new", "study.yaml", "--cases", "notes.csv", "--annotators", "anna,ben")
@@ -154,45 +117,6 @@ def test_serving_to_others_insists_on_a_secret(command, tmp_path, monkeypatch):
     assert links.stat().st_mode & 0o077 == 0
 
 
-def new_study(command, tmp_path, *words: str) -> None:
-    shutil.copy(TUTORIAL / "notes.csv", tmp_path / "notes.csv")
-    command("annotate", "new", "study.yaml", "--cases", "notes.csv", "--annotators", "anna,ben", *words)
-
-
-def test_coordinators_by_name_with_renewable_links(command, tmp_path):
-    new_study(command, tmp_path, "--coordinators", "kim,lee")
-    first = dict(line.split() for line in command("annotate", "links", "study.yaml").splitlines())
-    assert list(first) == ["anna", "ben", "kim", "lee"]
-    again = dict(line.split() for line in command("annotate", "links", "study.yaml", "--renew", "kim").splitlines())
-    assert again["kim"] != first["kim"] and {**again, "kim": ""} == {**first, "kim": ""}
-
-
-def test_a_secret_for_each_coordinator(tmp_path, monkeypatch):
-    monkeypatch.delenv("MEDASSAY_SECRET", raising=False)
-    path = tmp_path / "secret"
-    assert read_secret(None) is None
-    path.write_text("one secret for all of them\n", encoding="utf-8")
-    assert read_secret(path) == "one secret for all of them"
-    path.write_text("kim: a secret of her own\nlee: and one of his\n", encoding="utf-8")
-    assert read_secret(path) == {"kim": "a secret of her own", "lee": "and one of his"}
-    path.write_text("kim: a secret\nnonsense\n", encoding="utf-8")
-    with pytest.raises(InputError, match="name: secret"):
-        read_secret(path)
-
-
-def test_backup_restore_and_replace_on_the_command_line(command, tmp_path):
-    new_study(command, tmp_path)
-    links = command("annotate", "links", "study.yaml")
-    assert "0 changes written" in command("annotate", "backup", "study.yaml", "--out", "copy.zip")
-    assert "read_state and checked" in command("annotate", "restore", "copy.zip", "back")
-    assert command("annotate", "links", "back/study.yaml") == links
-    assert "takes over 6 cases" in command("annotate", "replace", "study.yaml", "--annotator", "ben", "--by", "dee")
-    assert command("annotate", "links", "study.yaml").split()[::2] == ["anna", "dee", "coordinator"]
-    (tmp_path / "study.db").unlink()
-    with pytest.raises(InputError, match="annotate restore"):
-        command("annotate", "check", "study.yaml")
-
-
 def test_exports_are_for_their_owner_only(command, tmp_path):
     new_study(command, tmp_path, "--no-training")
     (tmp_path / "events.jsonl").write_text("old", encoding="utf-8")
@@ -204,13 +128,6 @@ def test_exports_are_for_their_owner_only(command, tmp_path):
         assert (tmp_path / name).stat().st_mode & 0o077 == 0, name
 
 
-def test_a_draft_is_refused_in_a_blinded_study(command, tmp_path):
-    new_study(command, tmp_path)
-    with pytest.raises(InputError, match="blinded"):
-        command("annotate", "draft", "study.yaml")
-    assert "0 tasks" in command("annotate", "draft", "study.yaml", "--off")
-
-
 def test_a_port_that_is_taken_is_named(command, tmp_path):
     shutil.copy(TUTORIAL / "notes.csv", tmp_path / "notes.csv")
     command("annotate", "new", "study.yaml", "--cases", "notes.csv", "--annotators", "anna")
@@ -219,33 +136,3 @@ def test_a_port_that_is_taken_is_named(command, tmp_path):
         taken.listen()
         with pytest.raises(InputError, match="choose another --port"):
             command("annotate", "serve", "study.yaml", "--port", str(taken.getsockname()[1]))
-
-
-def test_to_label_studio_and_back(command, tmp_path):
-    shutil.copy(TUTORIAL / "notes.csv", tmp_path / "notes.csv")
-    command(
-        "annotate", "new", "study.yaml", "--cases", "notes.csv", "--annotators", "anna", "--protocol", "expert-scale"
-    )
-    command("annotate", "label-studio-write", "study.yaml", "ls")
-    tasks = json.loads((tmp_path / "ls" / "tasks.json").read_text(encoding="utf-8"))
-    choice = {"from_name": "q_1_expert_score", "id": "x", "type": "choices", "value": {"choices": ["4"]}}
-    tasks[0]["annotations"] = [{"completed_by": 1, "result": [choice]}]
-    (tmp_path / "done.json").write_text(json.dumps(tasks), encoding="utf-8")
-    command("annotate", "label-studio-read", "study.yaml", "done.json", "--out", "ratings.csv")
-    scores = [row["expert_score"] for row in csv.DictReader((tmp_path / "ratings.csv").open())]
-    assert sorted(scores) == ["", "4"]
-
-
-def test_to_inception_and_back(command, tmp_path):
-    pytest.importorskip("cassis")
-    record = {
-        "id": "1",
-        "text": "No tumour.",
-        "entities": [{"start": 3, "end": 9, "type": "diagnosis"}],
-        "relations": [],
-    }
-    (tmp_path / "x.jsonl").write_text(json.dumps(record), encoding="utf-8")
-    command("annotate", "inception-write", "x.jsonl", "folder")
-    command("annotate", "inception-read", "folder", "--out", "back.jsonl")
-    back = json.loads((tmp_path / "back.jsonl").read_text(encoding="utf-8"))
-    assert back["entities"][0]["text"] == "tumour"

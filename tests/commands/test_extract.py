@@ -160,7 +160,7 @@ def test_records_of_other_texts_are_read_again(tmp_path: Path, reader: list[str]
     cases = write(tmp_path / "c.jsonl", [{"id": "1", "candidate": ADENOMA}])
     job = Extraction(str(cases), out=tmp_path / "e.jsonl")
     old = {"id": "1", "text": "another text", "entities": [], "relations": []}
-    write(tmp_path / f"e.jsonl.{job._mark()}.partial", [old])
+    write(job.unfinished_files(tmp_path / "e.jsonl")[0], [old])
     job.run()
     assert reader == [ADENOMA]
     assert lines(tmp_path / "e.jsonl")[0]["text"] == ADENOMA

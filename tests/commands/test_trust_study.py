@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.metrics.dimensions import Given, three
+from tests.metrics.dimensions import register_given, three
 
 from medassay.cases import Case
 from medassay.commands.trust_study import score_runs
-from medassay.metrics import registry
 from medassay.metrics.base import Metric
 from medassay.metrics.trust import Trust
 from medassay.scores import Score
@@ -98,13 +97,7 @@ def test_studies_of_scores_files(
 
 
 def test_sensitivity_and_repeat_commands(tmp_path: Path, medassay: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = registry._load
-
-    def load(request: str, settings: Any) -> Any:
-        name = request.partition("(")[0]
-        return Given(request) if name in ("grounding", "logic", "stability") else real(request, settings)
-
-    monkeypatch.setattr(registry, "_load", load)
+    register_given(monkeypatch, "grounding", "logic", "stability")
     path = tmp_path / "cases.csv"
     path.write_text('id,candidate,g,l\n1,"Colon: adenocarcinoma. No necrosis is seen.",0.5,0.5\n2,"Lung.",0.5,0.5\n')
     ran = medassay("trust-study", "sensitivity", path, "--metrics", "rougeL", "--out", tmp_path / "s.csv")
@@ -137,13 +130,7 @@ def test_a_case_file_with_a_column_kind_is_changed_by_rule(tmp_path: Path, medas
 
 
 def test_hierarchy_command(tmp_path: Path, medassay: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = registry._load
-
-    def load(request: str, settings: Any) -> Any:
-        name = request.partition("(")[0]
-        return Given(request) if name in ("grounding", "logic", "stability") else real(request, settings)
-
-    monkeypatch.setattr(registry, "_load", load)
+    register_given(monkeypatch, "grounding", "logic", "stability")
     path, out = tmp_path / "cases.csv", tmp_path / "h.csv"
     lines = [f"{k},Colon.,{k % 5},{1 - (k % 5) / 5},{1 - (k % 2)},i{k // 5}" for k in range(30)]
     path.write_text("id,candidate,level,g,l,slide\n" + "\n".join(lines) + "\n")

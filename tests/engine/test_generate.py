@@ -16,7 +16,7 @@ class Writer:
     """A subject that counts its calls and fails on request."""
 
     name = "writer"
-    side_by_side = 1
+    concurrency = 1
     side = None
 
     def __init__(self, *, fails: bool = False) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from medassay.cases import make_cases
 from medassay.language.graph import Entity, Relation, Report
+from medassay.metrics.base import f1
 from medassay.metrics.hare import Hare
-from medassay.metrics.hare_paper import PaperRules, entity_scores, harmonic, read_side, score_pairs, triple_f1
+from medassay.metrics.hare_paper import PaperRules, entity_scores, read_side, score_pairs, triple_f1
 from medassay.scores import Score
 
 
@@ -62,7 +63,7 @@ def test_triple_f1_counts_shared_triples() -> None:
     a = {("er", "positive", "marker_modifier"), ("pr", "negative", "marker_modifier")}
     assert triple_f1(a, {("er", "positive", "marker_modifier")}) == pytest.approx(2 / 3)
     assert triple_f1(a, set()) == 0.0
-    assert harmonic(0.0, 1.0) == 0.0
+    assert f1(0.0, 1.0) == 0.0
 
 
 def test_a_copy_has_both_halves() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from medassay.cases import Case
 from medassay.errors import MedassayError
 from medassay.metrics import logic
-from medassay.metrics.logic import AGREED, RULED, Logic, scaled, top_mean
+from medassay.metrics.logic import AGREEMENT_BY_RULE, CONTRADICTION_BY_RULE, Logic, scaled, top_mean
 from medassay.models.graphs import HOME
 from medassay.scores import Score
 
@@ -82,7 +82,7 @@ def test_an_added_contradiction_lowers_the_score(
     assert clean.evidence["contradictions"] == []
     assert wrong.value < 0.6 * clean.value
     first = wrong.evidence["contradictions"][0]
-    assert first["by"] == "rule" and first["probability"] == RULED
+    assert first["by"] == "rule" and first["probability"] == CONTRADICTION_BY_RULE
     assert kind is None or first["kind"] == kind
     spans = [text[slice(*first[side])] for side in ("premise", "hypothesis")]
     assert sentence in spans
@@ -103,8 +103,8 @@ def test_agreement_by_rule_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -
     (one,) = scored(monkeypatch, [text], model)
     assert one.parts["contradictions"] == 0 or one.evidence["contradictions"][0]["by"] == "model"
     (wrong,) = scored(monkeypatch, [text.replace("group 2", "group 5")], Answers())
-    assert wrong.value == pytest.approx(1 - RULED)
-    assert 0 < AGREED < RULED
+    assert wrong.value == pytest.approx(1 - CONTRADICTION_BY_RULE)
+    assert 0 < AGREEMENT_BY_RULE < CONTRADICTION_BY_RULE
 
 
 @pytest.mark.parametrize("text", ["Adenocarcinoma.", "Received in formalin."])
@@ -155,7 +155,7 @@ LEIOMYOSARCOMA = (
 
 def test_a_bland_description_contradicts_a_high_grade_tumour(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong, right = scored(monkeypatch, LEIOMYOSARCOMA)
-    assert wrong.value == pytest.approx(1 - RULED) and wrong.parts["contradictions"] == 1
+    assert wrong.value == pytest.approx(1 - CONTRADICTION_BY_RULE) and wrong.parts["contradictions"] == 1
     (told,) = wrong.evidence["contradictions"]
     assert told["kind"] == "cytology" and told["by"] == "rule"
     assert LEIOMYOSARCOMA[0][slice(*told["premise"])] == "Bland spindle cells without atypia."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,8 +11,8 @@ from tests.metrics.dimensions import Given, three
 
 from medassay.cases import Case
 from medassay.engine.scores_file import FlatRecords
-from medassay.errors import InputError, MedassayError
-from medassay.metrics.policy import Policy, parse_weights, read_policy
+from medassay.errors import MedassayError
+from medassay.metrics.policy import Policy
 from medassay.metrics.trust import Trust
 from medassay.scores import Score
 
@@ -112,13 +111,6 @@ def test_partial_trust_is_rejected_only_where_nothing_could_save_it() -> None:
     assert only(Trust(three()), g=0.3, l=0.0, s="0½").labels["route"] == "review"
 
 
-def test_a_policy_that_deploys_partial_trust_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "policy.json"
-    path.write_text(json.dumps(json.loads(Policy().to_json()) | {"partial": "deploy"}))
-    with pytest.raises(InputError, match="never deploys"):
-        read_policy(path)
-
-
 def test_the_row_has_its_columns_in_order() -> None:
     metric = Trust(three())
     one = case(g=1.0, l=1.0, s=1.0)
@@ -135,41 +127,6 @@ def test_labels_survive_the_store() -> None:
     partial = only(Trust(three()), g=0.5)
     for score in (Score(0.5, labels={"route": "review"}), Score.none("why", {"route": "review"}), partial):
         assert Score.from_json(score.to_json()) == score
-
-
-def test_weights_as_typed() -> None:
-    assert parse_weights("2 1 1") == {"grounding": 0.5, "logic": 0.25, "stability": 0.25}
-    assert parse_weights("0.4:0.3:0.3") == {"grounding": 0.4, "logic": 0.3, "stability": 0.3}
-    for wrong in ("", "1,2", "a,b,c", "0,0,0", "-1,1,1", "nan,1,1", "inf,1,1", "colour=1"):
-        with pytest.raises(MedassayError, match="weights"):
-            parse_weights(wrong)
-
-
-def test_a_policy_comes_back_from_its_file(tmp_path: Path) -> None:
-    policy = Policy("mine", {"grounding": 1, "logic": 1}, deploy=0.7, reject=None, floors={}, calibration={"n": 80})
-    path = tmp_path / "policy.json"
-    path.write_text(policy.to_json())
-    assert read_policy(path) == policy
-    assert Trust(three(), policy=str(path)).signature == Trust(three(), policy=policy).signature
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{", "not JSON"),
-        ("{}", "not a trust policy"),
-        ('{"kind": "trust policy"}', "weights"),
-        ('{"kind": "trust policy", "weights": {"logic": 1}, "deploy": 2, "reject": null}', "between 0 and 1"),
-        ('{"kind": "trust policy", "weights": {"logic": 1}, "deploy": 0.2, "reject": 0.4}', "must not be above"),
-        ('{"kind": "trust policy", "weights": {"logic": "x"}, "deploy": 0.2, "reject": 0.1}', "number"),
-    ],
-)
-def test_a_broken_policy_is_told(tmp_path: Path, text: str, said: str) -> None:
-    path = tmp_path / "policy.json"
-    path.write_text(text)
-    with pytest.raises(InputError, match=said) as stop:
-        read_policy(path)
-    assert str(path) in str(stop.value)
 
 
 def test_members_must_be_the_dimensions() -> None:
@@ -221,17 +178,17 @@ def test_a_dimension_is_measured_once_though_asked_for_twice() -> None:
 
 def test_a_contradiction_never_deploys_unless_the_policy_says_so() -> None:
     scores = [Score(1.0), Score(0.9, parts={"contradictions": 1.0}), Score(1.0)]
-    score = Trust(three()).one(scores)
+    score = Trust(three()).compose_case(scores)
     assert score.labels["route"] == "review" and "contradicts itself" in score.labels["route.why"]
-    assert Trust(three(), policy=Policy(contradictions="deploy")).one(scores).labels["route"] == "deploy"
+    assert Trust(three(), policy=Policy(contradictions="deploy")).compose_case(scores).labels["route"] == "deploy"
 
 
 def test_the_published_trust_takes_the_cosine_as_it_is() -> None:
     scores = [Score(-0.5), Score(0.8), Score(0.6)]
     # 0.4 · −0.5 + 0.3 · 0.8 + 0.3 · 0.6
-    assert Trust(three(), mode="paper").one(scores).value == pytest.approx(0.22)
+    assert Trust(three(), mode="paper").compose_case(scores).value == pytest.approx(0.22)
     # A share of grounding cannot be below 0.
-    assert Trust(three()).one(scores).value == pytest.approx(0.42)
+    assert Trust(three()).compose_case(scores).value == pytest.approx(0.42)
     metric = Trust(three(), mode="paper")
     assert "mode:paper" in metric.signature and metric.bounds == (-1.0, 1.0)
-    assert Trust(three(), mode="paper").one([Score.none("no image"), *scores[1:]]).value is None
+    assert Trust(three(), mode="paper").compose_case([Score.none("no image"), *scores[1:]]).value is None

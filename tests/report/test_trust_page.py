@@ -54,7 +54,7 @@ def scores(metric: Trust, case: Case) -> dict[str, Score]:
     logic = Score(0.2, evidence={"contradictions": [{**against, "by": "rules"}]})
     stability = Score(0.7, evidence={"stability": {"stain": 0.9, "attack": 0.5}})
     made = {"grounding": grounding, "logic": logic, "stability": stability}
-    return made | {"trust": metric.one(list(made.values()))}
+    return made | {"trust": metric.compose_case(list(made.values()))}
 
 
 def written(path: Path, image: Path, policy: Policy | None = None) -> str:

@@ -10,7 +10,7 @@ import pytest
 from medassay.examples.bench import Claim, Document, Version
 from medassay.metrics.base import Metric
 from medassay.scores import Score
-from medassay.study.bench import _area, bench_cards
+from medassay.study.bench import bench_cards, weighted_auc
 
 
 class Given(Metric):
@@ -123,5 +123,5 @@ def test_area_equals_the_oracle() -> None:
     random = np.random.default_rng(1)
     values, truth = random.integers(0, 6, 60).astype(float), random.random(60) < 0.4
     u = stats.mannwhitneyu(values[truth], values[~truth]).statistic
-    found = _area(values, truth, np.ones((1, 60)))[0]
+    found = weighted_auc(values, truth, np.ones((1, 60)))[0]
     assert found == pytest.approx(u / (truth.sum() * (~truth).sum()))

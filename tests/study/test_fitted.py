@@ -14,10 +14,10 @@ from medassay.study import fitted, validate
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     known = {"a" * 12: ("HARE", frozenset({"expert", "hare"})), "c" * 12: ("HARE", frozenset("-"))}
-    monkeypatch.setattr(fitted, "_known", lambda: known)
-    fitted._trained.cache_clear()
+    monkeypatch.setattr(fitted, "known_references", lambda: known)
+    fitted.trained_data_sets.cache_clear()
     yield
-    fitted._trained.cache_clear()
+    fitted.trained_data_sets.cache_clear()
 
 
 def table(signature: str = "expert|models:embedded-1|v:1") -> ScoreTable:
@@ -60,4 +60,4 @@ def test_the_table_holds_keys_and_no_text() -> None:
     assert len(rows) > 1000
     assert all(len(row["key"]) == 12 and set(row["key"]) <= set("0123456789abcdef") for row in rows)
     assert {row["set"] for row in rows} == {"HARE", "MTS-Dialog", "REG2025", "TCGA"}
-    assert {("MTS-Dialog", "risk"), ("HARE", "expert")} <= fitted._trained()
+    assert {("MTS-Dialog", "risk"), ("HARE", "expert")} <= fitted.trained_data_sets()

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from medassay.study.preference import (
     Preference,
     best_epsilon,
+    is_right,
     item_pairs,
     pairwise_accuracy,
     preference_study,
-    right,
 )
 
 
@@ -35,8 +35,8 @@ def test_acc_eq_by_hand() -> None:
 def test_the_threshold_is_the_best_of_all(rows: list[tuple[int, int]]) -> None:
     difference = np.array([float(d) for d, _ in rows])
     preferred = np.array([float(p) for _, p in rows])
-    found = right(difference, preferred, best_epsilon(difference, preferred)).mean()
-    assert found == max(right(difference, preferred, e).mean() for e in (0.0, *np.abs(difference)))
+    found = is_right(difference, preferred, best_epsilon(difference, preferred)).mean()
+    assert found == max(is_right(difference, preferred, e).mean() for e in (0.0, *np.abs(difference)))
 
 
 def test_pairs_are_formed_inside_items() -> None:

@@ -7,16 +7,16 @@ import pytest
 
 from medassay.study.correlation import pearson
 from medassay.study.resampling import all_sign_flips
-from medassay.study.rivals import _differences, _standard, _sums, rivals
+from medassay.study.rivals import rivals, standardised, swap_sums, swapped_differences
 
 
 def test_a_flip_is_a_swap_by_hand() -> None:
     generator = np.random.default_rng(1)
-    a, b, h = (_standard(column) for column in generator.normal(size=(3, 9)))
+    a, b, h = (standardised(column) for column in generator.normal(size=(3, 9)))
     place = np.array([0, 0, 1, 1, 1, 2, 2, 2, 2])
-    sums = _sums(a, b, h, place)
+    sums = swap_sums(a, b, h, place)
     flips = all_sign_flips(3)
-    fast = _differences(flips @ sums[:, :3], sums[:, 3:].sum(axis=0))
+    fast = swapped_differences(flips @ sums[:, :3], sums[:, 3:].sum(axis=0))
     for signs, got in zip(flips, fast):
         kept = signs[place] > 0
         first, second = np.where(kept, a, b), np.where(kept, b, a)

@@ -9,7 +9,7 @@ import pytest
 
 from medassay.errors import InputError
 from medassay.metrics.policy import Policy
-from medassay.study.trust_fit import Labelled, fit, grid, half, one_each, search, trust_of
+from medassay.study.trust_fit import Labelled, fit, grid, half, one_per_cluster, search, trust_of
 
 
 def world(n: int, seed: int = 0, per_cluster: int = 1) -> Labelled:
@@ -86,7 +86,7 @@ def test_partial_scores_set_no_threshold() -> None:
 
 def test_exact_bounds_count_one_report_a_cluster() -> None:
     clusters = np.array([0, 0, 1, 1, 1, 2])
-    chosen = one_each(clusters, 1)
+    chosen = one_per_cluster(clusters, 1)
     assert clusters[chosen].tolist() == [0, 1, 2]
     found = fit(world(300, per_cluster=3), name="made", label="x", weights=[0.4, 0.3, 0.3], risk=0.2)
     assert found.policy.calibration["independent"] == 100

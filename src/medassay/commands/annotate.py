@@ -12,7 +12,15 @@ import typer
 from medassay import console
 from medassay.commands import annotate_exchange as exchange
 from medassay.commands import annotate_manage as manage
-from medassay.commands.annotate_study import Out, StudyFile, files_of, need_extra, open_store, open_study, private
+from medassay.commands.annotate_study import (
+    Out,
+    StudyFile,
+    need_extra,
+    open_store,
+    open_study,
+    restrict_to_owner,
+    study_files,
+)
 from medassay.errors import InputError
 
 if TYPE_CHECKING:
@@ -138,7 +146,7 @@ def agreement_command(
 
     from medassay.human import terminal
 
-    console.check_paths({"study": files_of(study)}, {"--report": report}, table=out)
+    console.check_paths({"study": study_files(study)}, {"--report": report}, table=out)
     ratings, units = _ratings(study, protocol)
     if not ratings.rows:
         raise InputError(f"{study}: no task is finished yet")
@@ -162,13 +170,13 @@ def agreement_command(
         from medassay.files import write_rows
 
         write_rows(terminal.agreement_records(rows), out)
-        private(out)
+        restrict_to_owner(out)
         print(f"table written to {out}")
     if report is not None:
         from medassay.human.report_page import write_page
 
         write_page(ratings, rows, systems, report, title=study.stem, units=units, effects=draft_effects)
-        private(report)
+        restrict_to_owner(report)
         print(f"page written to {report}")
 
 
@@ -204,7 +212,7 @@ def export_command(
     from medassay.human.export import per_annotator, per_text
     from medassay.human.live import from_store
 
-    console.check_paths({"study": files_of(study)}, {}, table=out)
+    console.check_paths({"study": study_files(study)}, {}, table=out)
     store = open_store(study)
     if what == "events":
         rows = [{**event, "payload": json.dumps(event["payload"])} for event in store.history()]
@@ -221,7 +229,7 @@ def export_command(
         write_rows(proposals(store), out)
     else:
         raise InputError(f"--what {what}: use texts, annotators, highlights or events")
-    private(out)
+    restrict_to_owner(out)
     print(f"{what} written to {out}")
 
 

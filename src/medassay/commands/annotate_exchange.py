@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from medassay import console
-from medassay.commands.annotate_study import Out, StudyFile, files_of, open_study, private
+from medassay.commands.annotate_study import Out, StudyFile, open_study, restrict_to_owner, study_files
 from medassay.errors import InputError
 
 Folder = Annotated[Path, typer.Argument(help="Folder to write to.")]
@@ -21,7 +21,7 @@ def label_studio_write(study: StudyFile, folder: Folder) -> None:
     from medassay.paths import check_paths
 
     outputs = {"folder": [folder / name for name in WRITTEN]}
-    check_paths({"study": files_of(study)}, outputs, folders={"folder": folder})
+    check_paths({"study": study_files(study)}, outputs, folders={"folder": folder})
     config, tasks = write(open_study(study), folder)
     print(f"labelling interface: {config}\ntasks to import: {tasks}")
 
@@ -36,10 +36,10 @@ def label_studio_read(
     from medassay.human.export import per_annotator
     from medassay.human.label_studio import read
 
-    console.check_paths({"study": files_of(study), "export": export}, {}, table=out)
+    console.check_paths({"study": study_files(study), "export": export}, {}, table=out)
     ratings = read(open_study(study), export)
     write_rows(per_annotator(ratings), out)
-    private(out)
+    restrict_to_owner(out)
     print(f"{len(ratings.rows)} ratings written to {out}")
 
 
@@ -49,7 +49,7 @@ def argilla_write(study: StudyFile, folder: Folder) -> None:
     from medassay.paths import check_paths
 
     outputs = {"folder": [folder / name for name in WRITTEN]}
-    check_paths({"study": files_of(study)}, outputs, folders={"folder": folder})
+    check_paths({"study": study_files(study)}, outputs, folders={"folder": folder})
     write(open_study(study), folder)
     print(f"dataset written to {folder}; load it with rg.Dataset.from_disk({str(folder)!r})")
 
@@ -64,11 +64,11 @@ def argilla_read(
     from medassay.human.argilla import read
     from medassay.human.export import per_annotator
 
-    inputs = {"study": files_of(study), "export": [export / "records.json" if export.is_dir() else export]}
+    inputs = {"study": study_files(study), "export": [export / "records.json" if export.is_dir() else export]}
     console.check_paths(inputs, {}, table=out)
     ratings = read(open_study(study), export)
     write_rows(per_annotator(ratings), out)
-    private(out)
+    restrict_to_owner(out)
     print(f"{len(ratings.rows)} ratings written to {out}")
 
 

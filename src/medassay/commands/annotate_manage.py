@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from medassay import console
-from medassay.commands.annotate_study import StudyFile, files_of, need_extra, open_store, private
+from medassay.commands.annotate_study import StudyFile, need_extra, open_store, restrict_to_owner, study_files
 from medassay.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,17 +39,17 @@ def links_text(store: Store, url: str, secret: str | Mapping[str, str] | None) -
     from medassay.human.people import current_links
 
     access = Access(load_key(store.study.key_path), secret)
-    good = current_links(store)
-    listed = {name: f"{url}/enter/{access.link(name, number)}" for name, number in good.annotators.items()}
-    for name, number in good.coordinators.items():
-        own = access.coordinator_link(name, number)
-        listed[name] = f"{url}/enter/{own}" if own else f"{url}/coordinator  (sign in with the secret)"
+    current = current_links(store)
+    listed = {name: f"{url}/enter/{access.link(name, number)}" for name, number in current.annotators.items()}
+    for name, number in current.coordinators.items():
+        link = access.coordinator_link(name, number)
+        listed[name] = f"{url}/enter/{link}" if link else f"{url}/coordinator  (sign in with the secret)"
     width = max(map(len, listed))
     return "".join(f"{name:<{width}}  {link}\n" for name, link in listed.items())
 
 
 def write_links(store: Store, url: str, secret: str | Mapping[str, str] | None) -> Path:
-    """Write everybody's link to a file beside the study, for its owner only; gives the file."""
+    """Write everybody's link to a file beside the study, readable by its owner only; returns the file."""
     path = store.study.links_path
     try:
         path.unlink(missing_ok=True)
@@ -123,7 +123,7 @@ def backup_command(
     """Write the whole study to one file, while the server may run. It holds reports and all links."""
     from medassay.human.backup import backup
 
-    console.check_paths({"study": files_of(study)}, {"--out": out})
+    console.check_paths({"study": study_files(study)}, {"--out": out})
     events = backup(open_store(study), out)
     print(f"{events} changes written to {out}")
 
@@ -138,5 +138,5 @@ def restore_command(
     from medassay.human.backup import restore
 
     study, events = restore(archive, folder, database)
-    private(study.path)
-    print(f"{study.path}: {events} changes read_state and checked")
+    restrict_to_owner(study.path)
+    print(f"{study.path}: {events} changes restored and checked")

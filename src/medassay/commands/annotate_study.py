@@ -1,4 +1,4 @@
-"""What the commands of `medassay annotate` share: opening a study, and files for its owner only."""
+"""What the commands of `medassay annotate` share: opening a study, and files that only their owner may read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def open_store(path: Path) -> Store:
     return Store(study)
 
 
-def files_of(path: Path) -> list[Path]:
+def study_files(path: Path) -> list[Path]:
     """The files that a study is made of: the study file, the cases, the database and the key; or a table of counts."""
     if path.suffix.lower() not in (".yaml", ".yml"):
         return [path]
@@ -47,7 +47,7 @@ def files_of(path: Path) -> list[Path]:
     return [path, study.cases, study.key_path, study.marker_path, *stored]
 
 
-def private(path: Path) -> None:
+def restrict_to_owner(path: Path) -> None:
     """Make a file that was just written readable by its owner only: it holds texts of reports, or links."""
     from medassay.files import is_special
 

@@ -44,9 +44,9 @@ def lead3_command(
         for row in read_cases(cases, columns):
             if row.case is not None:
                 case = row.case
-                own: dict[str, Value] = {"id": case.id, "system": case.system or "", "candidate": case.candidate}
-                own |= {"reference": case.reference or "", "source": case.source or ""}
-                others.append(own | carried_columns(case.extra, own))
+                record: dict[str, Value] = {"id": case.id, "system": case.system or "", "candidate": case.candidate}
+                record |= {"reference": case.reference or "", "source": case.source or ""}
+                others.append(record | carried_columns(case.extra, record))
     write_rows([*others, *rows], out)
     print(f"{len(rows)} baseline texts written to {out}")
 
@@ -81,14 +81,14 @@ def read_sources(path: str, columns: Mapping[str, str]) -> Iterator[Row]:
 
 def lead_rows(rows: Iterable[Row], where: str, sentences: int = 3, system: str = "lead3") -> Iterator[dict[str, Any]]:
     """A case file's rows with the baseline as candidate: one per case id, in file order."""
-    seen: set[str] = set()
+    ids: set[str] = set()
     for row in rows:
         if row.case is None:
             raise InputError(f"{where}, row {row.number}: {row.problem}")
         case = row.case
-        if case.id in seen:
+        if case.id in ids:
             continue
-        seen.add(case.id)
+        ids.add(case.id)
         if not case.has("source"):
             raise InputError(f"{where}, row {row.number}: 'source' is empty; the baseline is taken from it")
         yield {

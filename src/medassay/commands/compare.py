@@ -34,7 +34,7 @@ def compare(
 
     from medassay.engine.score_runs import read_runs
     from medassay.files import table_kind
-    from medassay.metrics.registry import split
+    from medassay.metrics.registry import split_requests
     from medassay.report import COMPARISON_FORMATS, print_comparison, write_comparison
     from medassay.study import compare as compare_systems
 
@@ -48,7 +48,7 @@ def compare(
         table,
         tuple(console.parse_list(by)) or default,
         item,
-        metrics=split(metrics) or None,
+        metrics=split_requests(metrics) or None,
         primary=primary,
         families=parse_families(family),
         cluster=cluster,
@@ -63,8 +63,8 @@ def compare(
 
 def parse_families(text: str) -> Families:
     """`metric`, `all`, or groups of metrics: `rouge1+rouge2,hare`."""
-    from medassay.metrics.registry import split
+    from medassay.metrics.registry import split_requests
 
     if text == "metric" or text == "all":
         return text
-    return [[name.strip() for name in group.split("+") if name.strip()] for group in split(text)]
+    return [[name.strip() for name in group.split("+") if name.strip()] for group in split_requests(text)]

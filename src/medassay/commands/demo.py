@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from medassay.result import Result
 
 METRICS = ("facts", "fidelity", "hallucination", "omission", "risk", "rouge1", "bleu")
-"""Asked of every case: the metrics that read, and two that count words."""
+"""Metrics of every case: those that read the text, and two that count words."""
 ONLY = {"pathology report": ("hare", "expert"), "clinical note": ("note",)}
-"""Asked of one kind of text, which they are made for."""
+"""Metrics of one kind of text only."""
 _BATCH = 8
-"""Cases between two moves of the bar: some ten seconds' work."""
+"""Cases per step of the progress bar: about ten seconds of work."""
 
 
 def demo(
@@ -98,7 +98,7 @@ def run_demo(out: Path, models: str = "fast") -> None:
     cases = read_examples()
     result = score_examples(cases, models)
     for kind in dict.fromkeys(str(case.extra["kind"]) for case in cases):
-        _print_kind(terminal, _of_kind(result, kind), kind)
+        _print_kind(terminal, result_of_kind(result, kind), kind)
     scores, page = out / "scores.csv", out / "report.html"
     result.save(scores)
     result.report(page, title="medassay demo")
@@ -106,7 +106,7 @@ def run_demo(out: Path, models: str = "fast") -> None:
     print_comparison(terminal, compare(read_scores(scores)))
     terminal.print()
     _print_findings(terminal, result)
-    for line in _closing(scores, page):
+    for line in _file_lines(scores, page):
         terminal.print(line, markup=False, soft_wrap=True)
 
 
@@ -128,12 +128,12 @@ def score_examples(cases: Sequence[Case], models: str = "fast") -> Result:
     metrics, columns = list(everywhere.metrics), dict(everywhere.scores)
     for kind, names in ONLY.items():
         rows = [i for i, case in enumerate(cases) if case.extra["kind"] == kind]
-        read = _scored([cases[i] for i in rows], names, models, evidence=False)
-        other = Score.none(f"not asked: for {kind}s only")
-        metrics += read.metrics
-        for name, scores in read.scores.items():
+        of_kind = _scored([cases[i] for i in rows], names, models, evidence=False)
+        not_asked = Score.none(f"not asked: for {kind}s only")
+        metrics += of_kind.metrics
+        for name, scores in of_kind.scores.items():
             by_index = dict(zip(rows, scores))
-            columns[name] = [by_index.get(i, other) for i in range(len(cases))]
+            columns[name] = [by_index.get(i, not_asked) for i in range(len(cases))]
     return Result(cases=cases, metrics=metrics, scores=columns)
 
 
@@ -150,7 +150,7 @@ def _scored(cases: Sequence[Case], names: Sequence[str], models: str, evidence: 
     return Result(cases, metrics, columns_of(console.scoring_progress(batches, len(rows)), metrics))
 
 
-def _of_kind(result: Result, kind: str) -> Result:
+def result_of_kind(result: Result, kind: str) -> Result:
     """The cases of one kind, with the metrics that were asked of them."""
     from medassay.result import Result
 
@@ -174,38 +174,46 @@ def _print_kind(terminal: Console, result: Result, kind: str) -> None:
 
 
 def _print_findings(terminal: Console, result: Result) -> None:
-    """What the careless system got wrong, where counting words misleads, and what it comes to."""
-    from medassay.commands.demo_findings import alarms, careless, choices, closing, misled, worst
+    """The worst statements of the worse system, an example where word overlap misleads, and the conclusion."""
+    from medassay.commands.demo_findings import (
+        alarms,
+        choices,
+        conclusion,
+        misleading_overlap,
+        worse_system,
+        worst_statements,
+    )
 
-    system = careless(result.cases)
-    found = worst(result, system)
-    if found:
+    system = worse_system(result.cases)
+    findings = worst_statements(result, system)
+    if findings:
         terminal.rule(f"[bold]The worst statements of {system}, as the reader sees them", align="left")
-    for each in found:
-        decides = f" The reference: “{each.words}”." if each.words else ""
-        line = f"{each.case.id} ({each.case.extra['topic']}): “{each.statement}” {each.kind}, {each.severity}.{decides}"
+    for finding in findings:
+        quotation = f" The reference: “{finding.words}”." if finding.words else ""
+        topic = f"{finding.case.id} ({finding.case.extra['topic']})"
+        line = f"{topic}: “{finding.statement}” {finding.kind}, {finding.severity}.{quotation}"
         terminal.print(line, markup=False, soft_wrap=True)
-    wrong = misled(result)
-    if wrong:
+    example = misleading_overlap(result)
+    if example:
         terminal.print()
         terminal.rule("[bold]Where counting words misleads", align="left")
-        terminal.print(wrong, markup=False, soft_wrap=True)
+        terminal.print(example, markup=False, soft_wrap=True)
     terminal.print()
-    terminal.print(closing(choices(result), alarms(result), system), markup=False, soft_wrap=True)
+    terminal.print(conclusion(choices(result), alarms(result), system), markup=False, soft_wrap=True)
 
 
-def _closing(scores: Path, page: Path) -> Iterator[str]:
+def _file_lines(scores: Path, page: Path) -> Iterator[str]:
     """Where the files are."""
     from medassay.examples import ALL_FILES
 
     yield ""
-    yield f"cases    {', '.join(_near(scores.with_name(name)) for name in ALL_FILES)}"
-    yield f"scores   {_near(scores)}"
-    yield f"report   {_near(page)}   (open it in a browser: {page.resolve().as_uri()})"
+    yield f"cases    {', '.join(_short_path(scores.with_name(name)) for name in ALL_FILES)}"
+    yield f"scores   {_short_path(scores)}"
+    yield f"report   {_short_path(page)}   (open it in a browser: {page.resolve().as_uri()})"
     yield "For research and quality assurance, not for clinical decisions."
 
 
-def _near(path: Path) -> str:
+def _short_path(path: Path) -> str:
     """The path relative to the current folder where that is shorter."""
     relative = os.path.relpath(path)
     return relative if len(relative) < len(str(path.resolve())) else str(path)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from medassay.result import Result
 
 JUDGE = "fidelity"
-"""The metric whose evidence is quoted: it names every statement that is not borne out."""
+"""The metric whose evidence is quoted: it names every statement that the reference does not support."""
 
 OVERLAP = "rouge1"
 """The overlap metric that the example of a misled metric is taken from."""
@@ -50,28 +50,30 @@ class Finding:
     p: float
 
 
-def gravity(case: Case) -> int:
+def error_severity(case: Case) -> int:
     """Of the errors planted in a text: 2 where one is critical, 1 where all are minor, 0 where there is none."""
     error = str(case.extra["error"])
     return 2 if "(critical)" in error else 1 if "(minor)" in error else 0
 
 
-def careless(cases: Sequence[Case]) -> str:
+def worse_system(cases: Sequence[Case]) -> str:
     """The system with the graver errors."""
     total: dict[str, int] = {}
     for case in cases:
-        total[case.system or ""] = total.get(case.system or "", 0) + gravity(case)
+        total[case.system or ""] = total.get(case.system or "", 0) + error_severity(case)
     return max(total, key=lambda system: total[system])
 
 
 def choices(result: Result) -> list[Choice]:
     """For each metric, how often it prefers the better of two texts of one case; unscored pairs are left out."""
-    pairs = [(i, j) for i, j in _pairs(result.cases) if gravity(result.cases[i]) != gravity(result.cases[j])]
+    pairs = [
+        (i, j) for i, j in _pairs(result.cases) if error_severity(result.cases[i]) != error_severity(result.cases[j])
+    ]
     out = []
     for metric in result.metrics:
         right = tied = counted = 0
         for i, j in pairs:
-            better, worse = (i, j) if gravity(result.cases[i]) < gravity(result.cases[j]) else (j, i)
+            better, worse = (i, j) if error_severity(result.cases[i]) < error_severity(result.cases[j]) else (j, i)
             first, second = (result.scores[metric.name][k].value for k in (better, worse))
             if first is None or second is None:
                 continue
@@ -93,34 +95,34 @@ def alarms(result: Result) -> Alarms:
     """How many texts have a statement that is called contradicted and critical."""
     caught = critical = false = others = 0
     for i, case in enumerate(result.cases):
-        rung = any(found.severity == "critical" for found in _findings(result, i))
-        if gravity(case) == 2:
-            critical, caught = critical + 1, caught + rung
+        alarmed = any(finding.severity == "critical" for finding in _findings(result, i))
+        if error_severity(case) == 2:
+            critical, caught = critical + 1, caught + alarmed
         else:
-            others, false = others + 1, false + rung
+            others, false = others + 1, false + alarmed
     return Alarms(caught, critical, false, others)
 
 
-def worst(result: Result, system: str, count: int = 5) -> list[Finding]:
+def worst_statements(result: Result, system: str, count: int = 5) -> list[Finding]:
     """The worst statements of a system: critical ones first, then by the probability of contradiction; one per case.
 
-    What stands word for word in the reference is not wrong, whatever the reader says, and is left out.
+    A statement that is in the reference word for word is left out: it is not wrong, whatever the model says.
     """
-    best = []
+    worst = []
     for i, case in enumerate(result.cases):
         if case.system == system:
             known = _folded(case.reference or "")
-            found = [found for found in _findings(result, i) if _folded(found.statement) not in known]
-            best += sorted(found, key=_rank)[:1]
-    return sorted(best, key=_rank)[:count]
+            findings = [finding for finding in _findings(result, i) if _folded(finding.statement) not in known]
+            worst += sorted(findings, key=_rank)[:1]
+    return sorted(worst, key=_rank)[:count]
 
 
 def _folded(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _rank(found: Finding) -> tuple[bool, float, str]:
-    return (found.severity != "critical", -found.p, found.case.id)
+def _rank(finding: Finding) -> tuple[bool, float, str]:
+    return (finding.severity != "critical", -finding.p, finding.case.id)
 
 
 def _findings(result: Result, i: int) -> Iterator[Finding]:
@@ -137,16 +139,20 @@ def _findings(result: Result, i: int) -> Iterator[Finding]:
         )
 
 
-def misled(result: Result) -> str:
+def misleading_overlap(result: Result) -> str:
     """The case in which the overlap metric is furthest from right, in one sentence; empty where it never is wrong."""
     scores = result.scores.get(OVERLAP)
     if scores is None:
         return ""
     gaps = []
     for i, j in _pairs(result.cases):
-        better, worse = (i, j) if gravity(result.cases[i]) < gravity(result.cases[j]) else (j, i)
+        better, worse = (i, j) if error_severity(result.cases[i]) < error_severity(result.cases[j]) else (j, i)
         first, second = scores[better].value, scores[worse].value
-        if gravity(result.cases[worse]) == 2 and gravity(result.cases[better]) < 2 and None not in (first, second):
+        if (
+            error_severity(result.cases[worse]) == 2
+            and error_severity(result.cases[better]) < 2
+            and None not in (first, second)
+        ):
             gaps.append((float(second or 0.0) - float(first or 0.0), better, worse))
     gap, better, worse = max(gaps, default=(0.0, 0, 0))
     if gap <= 0:
@@ -159,9 +165,9 @@ def misled(result: Result) -> str:
     )
 
 
-def closing(found: Sequence[Choice], rung: Alarms, system: str) -> str:
-    """What the results come to: how often each metric prefers the better text, and how reliable the reader was."""
-    ranked = sorted((choice for choice in found if choice.pairs), key=lambda choice: -choice.right / choice.pairs)
+def conclusion(counted: Sequence[Choice], alarm: Alarms, system: str) -> str:
+    """The conclusion in words: how often each metric prefers the better text, and how reliable the alarms are."""
+    ranked = sorted((choice for choice in counted if choice.pairs), key=lambda choice: -choice.right / choice.pairs)
     good = [choice for choice in ranked if choice.right > choice.pairs / 2]
     poor = [choice for choice in ranked if choice.right <= choice.pairs / 2]
     parts = []
@@ -169,14 +175,15 @@ def closing(found: Sequence[Choice], rung: Alarms, system: str) -> str:
         parts.append(f"The text with the milder errors is preferred in most cases by {_listed(good)}.")
     if poor:
         parts.append(f"It is not by {_listed(poor)}: these do not tell which system is safer here.")
-    if rung.critical:
+    if alarm.critical:
         parts.append(
-            f"Of {rung.critical} texts with a planted critical error the reader marks {rung.caught} as critically "
-            f"contradicted, and so it does {rung.false} of the {rung.others} texts without one, which are false alarms."
+            f"Of {alarm.critical} texts with a planted critical error the reader marks {alarm.caught} as critically "
+            f"contradicted, and so it does {alarm.false} of the {alarm.others} texts without one, which are false "
+            "alarms."
         )
     parts.append(f"The errors of {system} were planted by the authors of the examples; this is no study.")
     return " ".join(parts)
 
 
-def _listed(found: Sequence[Choice]) -> str:
-    return ", ".join(f"{choice.metric} ({choice.right} of {choice.pairs})" for choice in found)
+def _listed(listed: Sequence[Choice]) -> str:
+    return ", ".join(f"{choice.metric} ({choice.right} of {choice.pairs})" for choice in listed)

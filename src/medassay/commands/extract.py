@@ -1,7 +1,7 @@
 """`medassay extract`: entities, relations, assertions and concepts of a whole file, as JSON lines and as a page.
 
 Rows stream through. A run that is interrupted leaves `<out>.<mark>.partial`; the same command, with the same
-models, takes over the records in it that still fit and goes on from there.
+models, uses the records in it that still fit and continues from there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from medassay.paths import Given
     from medassay.report import ExtractPage
 
-_AT_ONCE = 64
+_BATCH = 64
 """Rows read together."""
 
 
@@ -75,7 +75,7 @@ class Extraction:
         outputs: dict[str, Given] = {"--out": self.out, "--html": self.page}
         console.check_paths(inputs, outputs)  # before models are loaded, and again with what depends on them
         if self.out is not None and not is_special(self.out):
-            console.check_paths(inputs, outputs | {"unfinished extract": self._unfinished(self.out)})
+            console.check_paths(inputs, outputs | {"unfinished extract": self.unfinished_files(self.out)})
         with hold([self.out, self.page]):
             self._run()
         return self.problems
@@ -104,13 +104,13 @@ class Extraction:
             with open_output(out) as stream:
                 self._write(self._records(iter(())), stream, page)
             return
-        partial, kept = self._unfinished(out)
-        # A run stopped while it still took over leaves less than it found: the longer file counts.
-        if partial.exists() and (not kept.exists() or partial.stat().st_size > kept.stat().st_size):
-            partial.replace(kept)
+        partial, earlier = self.unfinished_files(out)
+        # A run that stops while it copies earlier records leaves fewer than it found: the longer file counts.
+        if partial.exists() and (not earlier.exists() or partial.stat().st_size > earlier.stat().st_size):
+            partial.replace(earlier)
         try:
             with partial.open("w", encoding="utf-8", newline="\n") as stream:
-                self._write(self._records(_kept(kept)), stream, page)
+                self._write(self._records(_earlier_records(earlier)), stream, page)
             with OutputFile(out) as target:
                 partial.replace(target.temporary)
                 target.commit()
@@ -119,7 +119,7 @@ class Extraction:
         finally:
             if self.count == 0:
                 partial.unlink(missing_ok=True)
-        kept.unlink(missing_ok=True)
+        earlier.unlink(missing_ok=True)
 
     def _write(self, records: Iterator[dict[str, Any]], stream: IO[str] | None, page: ExtractPage | None) -> None:
         from medassay.files import json_text
@@ -133,18 +133,18 @@ class Extraction:
         if self.count == 0:
             raise InputError(f"{self.cases}: no usable row. First problem: {self.problems[0]}")
 
-    def _records(self, kept: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """One record a readable row, in order; those an earlier run left are not read again."""
+    def _records(self, earlier: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """One record per readable row, in order; records of an earlier run are used as they are."""
         from medassay.language.graph import read_reports
 
         readable = (case for row in self._rows() if (case := self._readable(row)) is not None)
-        waiting = next(kept, None)
-        while cases := list(islice(readable, _AT_ONCE)):
+        next_earlier = next(earlier, None)
+        while cases := list(islice(readable, _BATCH)):
             done: dict[int, dict[str, Any]] = {}
             for i, case in enumerate(cases):
-                if waiting is not None and _same(waiting, case):
-                    done[i] = waiting
-                    waiting = next(kept, None)
+                if next_earlier is not None and _is_of_case(next_earlier, case):
+                    done[i] = next_earlier
+                    next_earlier = next(earlier, None)
             fresh = [i for i in range(len(cases)) if i not in done]
             for i, report in zip(fresh, read_reports([cases[i].candidate for i in fresh], self.models)):
                 done[i] = {**_identity(cases[i]), **report.to_json()}
@@ -178,13 +178,13 @@ class Extraction:
             raise InputError(f"{self.cases}, {self.problems[-1]}")
         return None
 
-    def _unfinished(self, out: Path) -> tuple[Path, Path]:
+    def unfinished_files(self, out: Path) -> tuple[Path, Path]:
         """The records of the run under way, and those that a former run has left."""
-        partial = out.with_name(f"{out.name}.{self._mark()}.partial")
+        partial = out.with_name(f"{out.name}.{self._models_hash()}.partial")
         return partial, partial.with_name(partial.name + ".kept")
 
-    def _mark(self) -> str:
-        """Tells runs apart whose records cannot be shared: other models, another version."""
+    def _models_hash(self) -> str:
+        """A short hash of the models and the version: only runs that agree on it share records."""
         import hashlib
 
         from medassay import __version__
@@ -198,11 +198,11 @@ def _identity(case: Case) -> dict[str, Any]:
     return {"id": case.id, **({"system": case.system} if case.system else {})}
 
 
-def _same(record: Mapping[str, Any], case: Case) -> bool:
+def _is_of_case(record: Mapping[str, Any], case: Case) -> bool:
     return (record.get("id"), record.get("system"), record.get("text")) == (case.id, case.system, case.candidate)
 
 
-def _kept(path: Path) -> Iterator[dict[str, Any]]:
+def _earlier_records(path: Path) -> Iterator[dict[str, Any]]:
     """The whole records an interrupted run left; its last line may be cut short."""
     if not path.exists():
         return

@@ -28,17 +28,17 @@ def grade(
         str(case.image or case.id) if cluster == "image" else str(case.extra.get(cluster, case.id)) for case in cases
     ]
     _, clusters = np.unique(np.array(names), return_inverse=True)
-    spelled = {mode: [f"{name}(mode={mode})" for name in DIMENSIONS] for mode in ("clinical", "paper")}
-    ours = {mode: [load_metrics(name, **settings)[0] for name in listed] for mode, listed in spelled.items()}
+    requests = {mode: [f"{name}(mode={mode})" for name in DIMENSIONS] for mode in ("clinical", "paper")}
+    ours = {mode: [load_metrics(name, **settings)[0] for name in listed] for mode, listed in requests.items()}
     further = load_metrics(metrics, **settings) if metrics else []
     scores, failures = score_groups([cases], [*ours["clinical"], *ours["paper"], *further])
     values = {name: of_cases for name, [of_cases] in values_of(scores).items()}
     others = {m.name: values[m.name] * (1.0 if m.higher_is_better else -1.0) for m in further}
     variances = {}
     for metric in further:
-        told = [score.parts["variance"] for score in scores[metric.name][0] if "variance" in score.parts]
-        if told:
-            variances[metric.name] = float(np.mean(told))
+        case_variances = [score.parts["variance"] for score in scores[metric.name][0] if "variance" in score.parts]
+        if case_variances:
+            variances[metric.name] = float(np.mean(case_variances))
     dimensions = {mode: np.stack([values[m.name] for m in loaded], axis=1) for mode, loaded in ours.items()}
     graded = Graded(levels, clusters.astype(np.int64), dimensions, others, variances)
     return graded, failures.problems(), failures.ended

@@ -1,4 +1,4 @@
-"""`medassay perturb`: what a laboratory needs to generate the perturbed reports elsewhere.
+"""`medassay perturb`: stain-perturbed images and prompts, for reports that are generated elsewhere.
 
 The folder gets `images/` (a stain-perturbed copy of each image), `prompts.jsonl` (for each case the plain prompt
 and the one with a false history), `cases.csv` (the cases, with empty columns `candidate_stain` and
@@ -96,10 +96,10 @@ class PerturbRun:
         if not pairs:
             raise InputError(f"{self.cases}: no usable row. First problem: {self.problems[0]}")
         records = [record for record, _ in pairs]
-        cases, asked, manifest = (self.out / name for name in WRITTEN)
-        write_rows(records, cases)
-        write_rows([prompt for _, prompt in pairs], asked)
-        write_text(manifest, json_text(self._manifest(records, prompts), indent=1) + "\n")
+        cases_path, prompts_path, manifest_path = (self.out / name for name in WRITTEN)
+        write_rows(records, cases_path)
+        write_rows([prompt for _, prompt in pairs], prompts_path)
+        write_text(manifest_path, json_text(self._manifest(records, prompts), indent=1) + "\n")
         return len(records)
 
     def _check_paths(self) -> None:
@@ -124,7 +124,7 @@ class PerturbRun:
         from medassay.slides.perturb import perturb_images
 
         with console.progress_bar("perturbing", "tiles") as update:
-            for case in self._usable():
+            for case in self._readable_cases():
                 [copy] = perturb_images(
                     [case],
                     self.out / "images",
@@ -137,15 +137,15 @@ class PerturbRun:
                 )
                 if copy.path is None:
                     text = copy.problem or "cannot be perturbed"
-                    self._note(text if text.startswith("row ") else f"row {case.row}, column 'image': {text}")
-                    if not self._opens(case):
+                    self._add_problem(text if text.startswith("row ") else f"row {case.row}, column 'image': {text}")
+                    if not self._image_opens(case):
                         continue
                 if copy.warning and copy.warning not in self.warnings:
                     self.warnings.append(copy.warning)
                 try:
                     history = choose(case, case.candidate, self.seed, self.histories)
                 except InputError as error:
-                    self._note(f"row {case.row}: {error}")
+                    self._add_problem(f"row {case.row}: {error}")
                     continue
                 yield self._record(case, copy, history.id), self._prompts(case, copy, prompts, history.text)
 
@@ -155,7 +155,8 @@ class PerturbRun:
 
         return self.images or image_folder(self.cases)
 
-    def _usable(self) -> Iterator[Case]:
+    def _readable_cases(self) -> Iterator[Case]:
+        """The cases of the file or folder; rows that cannot be read become problems."""
         from medassay.cases import read_cases
         from medassay.engine.trust import folder_rows, holds_images
 
@@ -165,16 +166,17 @@ class PerturbRun:
             rows = read_cases(self.cases, self.columns, format=self.format, strict=self.strict)
         for row in rows:
             if row.case is None:
-                self._note(f"{row.location}: {row.problem}")
+                self._add_problem(f"{row.location}: {row.problem}")
             else:
                 yield row.case
 
-    def _note(self, problem: str) -> None:
+    def _add_problem(self, problem: str) -> None:
+        """Keep the problem of a row; raise it where the run is strict."""
         if self.strict:
             raise InputError(f"{self.cases}, {problem}")
         self.problems.append(problem)
 
-    def _opens(self, case: Case) -> bool:
+    def _image_opens(self, case: Case) -> bool:
         """Whether the image can at least be shown under a false history, though its stains cannot be perturbed."""
         from medassay.slides import open_image
         from medassay.slides.perturb import locate

@@ -1,4 +1,4 @@
-"""Preferences of people for `medassay validate`: judged pairs read from a file, held against scores, and written."""
+"""Preferences of people for `medassay validate`: judged pairs read from a file, compared with scores, and written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Figures = dict[str, str | float | int | None]
 _COLUMNS = ("id", "system_a", "system_b", "preference")
 
 
-def prefer(
+def compare_preferences(
     judged: Sequence[Preference],
     table: ScoreTable,
     metrics: Sequence[str] | None,
@@ -25,7 +25,7 @@ def prefer(
     resamples: int,
     seed: int,
 ) -> PreferenceStudy:
-    """Hold the metrics of a table of scores against judged pairs.
+    """Compare the metrics of a table of scores with judged pairs.
 
     directions: columns of which less, and of which more, is better.
     """
@@ -33,8 +33,10 @@ def prefer(
 
     columns = metrics or table.metrics
     lower, higher = directions
-    up = {m: m in higher or (m not in lower and table.direction(m) is not False) for m in columns}
-    return preference_study(judged, _by_text(table, columns, by), up, resamples=resamples, seed=seed)
+    higher_is_better = {m: m in higher or (m not in lower and table.direction(m) is not False) for m in columns}
+    return preference_study(
+        judged, _scores_by_text(table, columns, by), higher_is_better, resamples=resamples, seed=seed
+    )
 
 
 def preference_rows(study: PreferenceStudy) -> list[Figures]:
@@ -80,13 +82,13 @@ def read_preferences(path: Path) -> list[Preference]:
                     "system_b and preference (a, b or tie)"
                 )
         first, second = str(record["system_a"]).strip(), str(record["system_b"]).strip()
-        said = str(record["preference"]).strip()
-        meant = {"a": 1, "b": -1, "tie": 0, "": None, first.lower(): 1, second.lower(): -1}
-        if said.lower() not in meant or first == second:
+        answer = str(record["preference"]).strip()
+        signs = {"a": 1, "b": -1, "tie": 0, "": None, first.lower(): 1, second.lower(): -1}
+        if answer.lower() not in signs or first == second:
             raise InputError(
-                f"{path}, row {number}, column 'preference': '{said[:40]}' is not a, b, tie or one of two systems"
+                f"{path}, row {number}, column 'preference': '{answer[:40]}' is not a, b, tie or one of two systems"
             )
-        preferred = meant[said.lower()]
+        preferred = signs[answer.lower()]
         if preferred is not None:
             judged.append(Preference(str(record["id"]).strip(), first, second, preferred))
     if not judged:
@@ -94,7 +96,7 @@ def read_preferences(path: Path) -> list[Preference]:
     return judged
 
 
-def _by_text(table: ScoreTable, metrics: Sequence[str], by: str) -> dict[str, dict[tuple[str, str], float]]:
+def _scores_by_text(table: ScoreTable, metrics: Sequence[str], by: str) -> dict[str, dict[tuple[str, str], float]]:
     """By metric, the score of each item and system."""
     items, systems = table.labels("id"), table.labels(by)
     keys = [

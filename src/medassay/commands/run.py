@@ -24,7 +24,7 @@ def run(
     """Score, report and compare as a run file says (docs/run.md)."""
     from medassay.api import FileRun, metrics_for
     from medassay.commands.run_file import check_case_columns, check_metrics, read_run_file
-    from medassay.commands.score import score_and_tell
+    from medassay.commands.score import run_and_print
     from medassay.engine import load_engine
     from medassay.metrics.registry import load_metrics
 
@@ -66,7 +66,7 @@ def run(
         print(f"{file}: {len(metrics)} metrics and {len(plan.comparisons)} comparisons; nothing was scored")
         return
     console.say_unlimited(plan.case_timeout, metrics)
-    outcome = score_and_tell(job)
+    outcome = run_and_print(job)
     for comparison in plan.comparisons:
         _compare(plan, comparison, [metric.name for metric in metrics], outcome.ended)
     console.finish(plan.cases, outcome.problems, outcome.ended)
@@ -89,7 +89,7 @@ def _outputs(plan: RunFile) -> dict[str, Given]:
     return outputs | {f"{comparison.key}.out": list(comparison.out) for comparison in plan.comparisons}
 
 
-def _compare(plan: RunFile, wanted: ComparisonPlan, metrics: Sequence[str], ended: Collection[str]) -> None:
+def _compare(plan: RunFile, comparison: ComparisonPlan, metrics: Sequence[str], ended: Collection[str]) -> None:
     """Print one comparison of the scores file, and write it where a file is named."""
     from rich.console import Console
 
@@ -98,27 +98,27 @@ def _compare(plan: RunFile, wanted: ComparisonPlan, metrics: Sequence[str], ende
     from medassay.report import print_comparison, write_comparison
     from medassay.study import compare
 
-    assert plan.out is not None  # read_run_file sees to it
-    named = list(wanted.metrics or metrics)
-    if wanted.primary is not None and wanted.primary not in named:
-        named.insert(0, wanted.primary)
-    left = [name for name in named if not any(f"{name}.".startswith(f"{metric}.") for metric in ended)]
-    for name in (name for name in named if name not in left):
-        console.say(f"{wanted.key}: '{name}' is left out: the metric failed on every row")
-    if not left:
+    assert plan.out is not None  # checked by read_run_file
+    named = list(comparison.metrics or metrics)
+    if comparison.primary is not None and comparison.primary not in named:
+        named.insert(0, comparison.primary)
+    compared_metrics = [name for name in named if not any(f"{name}.".startswith(f"{metric}.") for metric in ended)]
+    for name in (name for name in named if name not in compared_metrics):
+        console.say(f"{comparison.key}: '{name}' is left out: the metric failed on every row")
+    if not compared_metrics:
         return
-    compared = compare(
+    result = compare(
         read_scores(plan.out),
-        wanted.by,
-        wanted.item,
-        metrics=left,
-        primary=wanted.primary if wanted.primary in left else None,
-        families=parse_families(wanted.family),
-        resamples=wanted.resamples,
-        seed=wanted.seed,
+        comparison.by,
+        comparison.item,
+        metrics=compared_metrics,
+        primary=comparison.primary if comparison.primary in compared_metrics else None,
+        families=parse_families(comparison.family),
+        resamples=comparison.resamples,
+        seed=comparison.seed,
     )
-    print(f"\nComparison by {', '.join(wanted.by)}\n")
-    print_comparison(Console(), compared)
-    for path in wanted.out:
-        write_comparison(path, compared)
+    print(f"\nComparison by {', '.join(comparison.by)}\n")
+    print_comparison(Console(), result)
+    for path in comparison.out:
+        write_comparison(path, result)
         console.say_written(comparison=path)

@@ -156,11 +156,11 @@ def check_case_columns(run: RunFile) -> None:
         if row.case is None:
             continue
         names |= dict.fromkeys(row.case.extra) if len(names) < 100 else {}
-        for column, seen in values.items():
+        for column, distinct in values.items():
             value = row.case.value(column)
-            if len(seen) < 2 and value not in (None, ""):
-                seen.add(str(value))
-        if all(len(seen) == 2 for seen in values.values()):
+            if len(distinct) < 2 and value not in (None, ""):
+                distinct.add(str(value))
+        if all(len(distinct) == 2 for distinct in values.values()):
             return
     for key, column, least in needed:
         count = len(values[column])
@@ -225,13 +225,13 @@ def _checked(path: Path, raw: Mapping[Any, Any], keys: Mapping[str, str], prefix
             )
         if value is None:
             continue
-        if not _is(keys[key], value):
+        if not _is_of_kind(keys[key], value):
             raise InputError(f"{path}: {prefix}{key}: must be {_KINDS[keys[key]]}, not {value!r:.80}")
         values[key] = _converted(keys[key], value, path.parent)
     return values
 
 
-def _is(kind: str, value: Any) -> bool:
+def _is_of_kind(kind: str, value: Any) -> bool:
     """Whether a value is of a kind; true and false are no numbers."""
     number = isinstance(value, int) and not isinstance(value, bool)
     match kind:
@@ -242,9 +242,11 @@ def _is(kind: str, value: Any) -> bool:
         case "seconds":
             return (number or isinstance(value, float)) and 0 < value < float("inf")
         case "columns":
-            return isinstance(value, dict) and all(_is("text", x) for pair in value.items() for x in pair)
+            return isinstance(value, dict) and all(_is_of_kind("text", x) for pair in value.items() for x in pair)
         case "texts" | "paths":
-            return _is("text", value) or (isinstance(value, list) and all(_is("text", x) for x in value))
+            return _is_of_kind("text", value) or (
+                isinstance(value, list) and all(_is_of_kind("text", x) for x in value)
+            )
         case "comparisons":
             return isinstance(value, list)
     return isinstance(value, str) and bool(value.strip())

@@ -71,12 +71,12 @@ def score(
         progress=console.file_progress(cases, format),
     )
     console.say_unlimited(case_timeout, loaded)
-    outcome = score_and_tell(job)
+    outcome = run_and_print(job)
     console.finish(cases, outcome.problems, outcome.ended)
 
 
-def score_and_tell(job: FileRun) -> FileOutcome:
-    """Run it, print its summary and its remarks, and name the files that it wrote."""
+def run_and_print(job: FileRun) -> FileOutcome:
+    """Run the job, print its summary and remarks, and name the files that it wrote."""
     import gc
 
     from rich.console import Console

@@ -62,9 +62,9 @@ def serve_scores(
     serve(create_app(scorer, limits, key=key, hosts=hosts), host, port)
 
 
-def _references(asked: str) -> Literal["best", "mean"]:
-    if asked == "best":
+def _references(text: str) -> Literal["best", "mean"]:
+    if text == "best":
         return "best"
-    if asked == "mean":
+    if text == "mean":
         return "mean"
-    raise InputError(f"--references: '{asked}' is neither best nor mean")
+    raise InputError(f"--references: '{text}' is neither best nor mean")

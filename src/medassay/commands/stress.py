@@ -37,7 +37,7 @@ def stress(
     resamples: console.Resamples = 1000,
     seed: console.Seed = 1,
 ) -> None:
-    """How do metrics take clinical errors? Makes errors and harmless changes, prints sensitivity cards."""
+    """How do metrics react to clinical errors? Makes errors and harmless changes, prints sensitivity cards."""
     from rich.console import Console
 
     from medassay.files import write_rows

@@ -60,7 +60,7 @@ def trust(
 
     if mode not in ("clinical", "paper"):
         raise typer.BadParameter(f"'{mode}' is neither clinical nor paper", param_hint="--mode")
-    made = load_trust(
+    metric = load_trust(
         weights,
         policy,
         models,
@@ -74,7 +74,7 @@ def trust(
     subject = make_subject(subject_url, subject_model, subject_command, limits)
     job = TrustRun(
         cases,
-        made,
+        metric,
         columns=console.parse_mapping(map_),
         format=format,
         out=out,
@@ -97,10 +97,10 @@ def trust(
         engine=Local(workers, case_timeout=case_timeout),
         progress=console.file_progress(cases, format),
     )
-    console.say_unlimited(case_timeout, made.members)
+    console.say_unlimited(case_timeout, metric.members)
     outcome = job.run()
     print_summary(Console(), outcome.aggregates)
-    print_routes(Console(), outcome.routes, made.policy, outcome.partial)
+    print_routes(Console(), outcome.routes, metric.policy, outcome.partial)
     console.say_written(scores=out, report=report, evidence=evidence)
     if job.generated is not None:
         console.say(f"reports: {job.generated[0]:,} written by the subject, {job.generated[1]:,} kept from before")

@@ -14,6 +14,7 @@ from medassay.errors import InputError
 
 if TYPE_CHECKING:
     from medassay.cases import Case
+    from medassay.engine.score_table import ScoreTable
     from medassay.metrics.base import Metric
     from medassay.study import Floats, Table, TrustScores, Varied
 
@@ -29,6 +30,9 @@ Human = Annotated[str, typer.Option(help="Column that people filled in, higher i
 Lower = Annotated[bool, typer.Option("--lower-is-better", help="The human column counts errors: lower is better.")]
 Weights = Annotated[str, typer.Option(help="Of grounding, logic, stability.")]
 Cluster = Annotated[str, typer.Option(help="Column whose rows belong together when resampling.")]
+Limit = Annotated[int, typer.Option(help="Reports taken, from the start; 0 for all.")]
+ModelColumn = Annotated[str, typer.Option(help="Column of the models.")]
+DatasetColumn = Annotated[str, typer.Option(help="Column of the data sets; without it each file is one.")]
 
 
 @trust_study_app.command()
@@ -54,20 +58,18 @@ def calibrate(
     from rich.console import Console
 
     from medassay.files import write_text
-    from medassay.metrics.policy import DIMENSIONS, parse_weights
     from medassay.report import fit_sections, print_fit, write_study
     from medassay.study import Labelled, fit
 
-    _check_paths(scores, {"--out": out, "--report": report})
+    _check_score_paths(scores, {"--out": out, "--report": report})
     trust_scores, people = _labelled(scores, human, cluster, lower_is_better)
     limit = -good_at if lower_is_better else good_at
     bad = np.where(np.isfinite(people), (people < limit).astype(float), np.nan)
-    given = parse_weights(weights) if weights else None
     fitted = fit(
         Labelled(trust_scores.dimensions, people, bad, trust_scores.clusters, trust_scores.barred),
         name=", ".join(path.name for path in scores),
         label=f"{human} {'above' if lower_is_better else 'below'} {good_at:g} is bad",
-        weights=[given[name] for name in DIMENSIONS] if given else None,
+        weights=_parse_weights(weights) if weights else None,
         risk=risk,
         precision=reject_precision,
         confidence=confidence,
@@ -90,7 +92,7 @@ def sensitivity(
     metrics: Annotated[
         str, typer.Option(help="What is set beside grounding and logic: any metrics (hare, facts, judge(…)).")
     ] = "rougeL,bleu,bertscore,hare",
-    limit: Annotated[int, typer.Option(help="Reports taken, from the start; 0 for all.")] = 0,
+    limit: Limit = 0,
     out: console.Table = None,
     report: console.Report = None,
     models: console.Models = "embedded",
@@ -104,7 +106,7 @@ def sensitivity(
     from medassay.metrics.registry import load_metrics
     from medassay.study import sensitivity as sensitivity_table
 
-    console.check_paths({"cases": cases, "--metrics": console.files_in(metrics)}, {"--report": report}, table=out)
+    _check_case_paths(cases, metrics, report, out)
     ours = "grounding,logic,grounding(mode=paper),logic(mode=paper)"
     loaded = load_metrics(f"{ours},{metrics}".rstrip(","), models=models, mpp=mpp, seed=seed)
     varied, problems, notes = _vary(cases, images, console.parse_mapping(map_), format, limit, seed)
@@ -136,9 +138,9 @@ def _vary(
     first = next((record for _, record in records if not isinstance(record, str)), {})
     is_case_file = find_column(columns.get("candidate", "candidate"), first) is not None
     if not records or (is_case_file and not brings_changes(records)):
-        cases, problems = _read(path, images, columns, format, limit)
-        varied, missed = vary_cases(cases, seed)
-        return varied, problems, [f"Not made: {count:,} times {reason}." for reason, count in sorted(missed.items())]
+        cases, problems = _read_cases(path, images, columns, format, limit)
+        varied, not_made = vary_cases(cases, seed)
+        return varied, problems, [f"Not made: {count:,} times {reason}." for reason, count in sorted(not_made.items())]
     originals, problems = originals_of(str(path), records, columns)
     varied = vary_originals(originals)
     if not varied:
@@ -167,17 +169,17 @@ def repeat(
     from medassay.models import unload
     from medassay.study import repeat_runs
 
-    console.check_paths({"cases": cases, "--metrics": console.files_in(metrics)}, {"--report": report}, table=out)
+    _check_case_paths(cases, metrics, report, out)
     if runs < 2:
         raise InputError(f"--runs {runs}: one run shows no variance; ask for two or more")
-    chosen, problems = _read(cases, images, console.parse_mapping(map_), format, limit)
+    chosen, problems = _read_cases(cases, images, console.parse_mapping(map_), format, limit)
 
     def load() -> list[Metric]:
         # A cache would make the second run a copy of the first.
         unload()
-        whole = load_trust(models=models, mpp=mpp, seed=seed)
+        trust = load_trust(models=models, mpp=mpp, seed=seed)
         further = load_metrics(metrics, models=models, mpp=mpp, seed=seed) if metrics else []
-        return [*whole.members, whole, *further]
+        return [*trust.members, trust, *further]
 
     table = repeat_runs(*score_runs(chosen, load, runs, seed))
     _write(table, out, report, f"{len(chosen):,} cases", problems, str(cases))
@@ -215,8 +217,8 @@ def hierarchy(
     level: Annotated[str, typer.Option(help="Column that grades the error: 0 correct, higher is worse.")] = "level",
     metrics: Annotated[str, typer.Option(help="What is set beside trust: any metrics, such as judge(…).")] = "",
     weights: Weights = "0.4,0.3,0.3",
-    cluster: Annotated[str, typer.Option(help="Column whose rows belong together when resampling.")] = "image",
-    limit: Annotated[int, typer.Option(help="Reports taken, from the start; 0 for all.")] = 0,
+    cluster: Cluster = "image",
+    limit: Limit = 0,
     out: console.Table = None,
     report: console.Report = None,
     models: console.Models = "embedded",
@@ -228,14 +230,13 @@ def hierarchy(
 ) -> None:
     """Does trust fall as errors get worse? Both modes, each dimension, without each; p-values; judge's variance."""
     from medassay.commands.graded import grade
-    from medassay.metrics.policy import DIMENSIONS, parse_weights
     from medassay.study import hierarchy as hierarchy_table
 
-    console.check_paths({"cases": cases, "--metrics": console.files_in(metrics)}, {"--report": report}, table=out)
-    given = parse_weights(weights)
-    chosen, problems = _read(cases, images, console.parse_mapping(map_), format, limit)
+    _check_case_paths(cases, metrics, report, out)
+    by_dimension = _parse_weights(weights)
+    chosen, problems = _read_cases(cases, images, console.parse_mapping(map_), format, limit)
     graded, failed, ended = grade(chosen, level, cluster, metrics, models=models, mpp=mpp, seed=seed)
-    table = hierarchy_table(graded, [given[name] for name in DIMENSIONS], resamples=resamples, seed=seed)
+    table = hierarchy_table(graded, by_dimension, resamples=resamples, seed=seed)
     _write(table, out, report, f"{len(chosen):,} reports", [*problems, *failed], str(cases), ended)
 
 
@@ -252,21 +253,19 @@ def ablation(
     seed: console.Seed = 1,
 ) -> None:
     """What does each dimension add to the agreement with people?"""
-    from medassay.metrics.policy import DIMENSIONS, parse_weights
     from medassay.study import ablation as ablation_table
 
-    _check_paths(scores, {"--report": report}, out)
+    _check_score_paths(scores, {"--report": report}, out)
     trust_scores, people = _labelled(scores, human, cluster, lower_is_better)
-    given = parse_weights(weights)
-    table = ablation_table(trust_scores, people, [given[name] for name in DIMENSIONS], resamples=resamples, seed=seed)
+    table = ablation_table(trust_scores, people, _parse_weights(weights), resamples=resamples, seed=seed)
     _write(table, out, report, f"{len(trust_scores):,} reports")
 
 
 @trust_study_app.command()
 def benchmark(
     scores: ScoresFiles,
-    by: Annotated[str, typer.Option(help="Column of the models.")] = "system",
-    dataset: Annotated[str, typer.Option(help="Column of the data sets; without it each file is one.")] = "dataset",
+    by: ModelColumn = "system",
+    dataset: DatasetColumn = "dataset",
     level: Annotated[str, typer.Option(help="Column that says patch or slide.")] = "level",
     cluster: Cluster = "id",
     out: console.Table = None,
@@ -277,7 +276,7 @@ def benchmark(
     """Model × data set at patch and slide level: each dimension and trust, with intervals."""
     from medassay.study import benchmark as benchmark_table
 
-    _check_paths(scores, {"--report": report}, out)
+    _check_score_paths(scores, {"--report": report}, out)
     trust_scores = _gathered(scores, by, dataset, level, cluster)
     _write(benchmark_table(trust_scores, resamples=resamples, seed=seed), out, report, f"{len(trust_scores):,} rows")
 
@@ -287,18 +286,18 @@ def gap(
     scores: ScoresFiles,
     public: Annotated[str, typer.Option(help="Name of the public data set (its column's value, or its file's name).")],
     private: Annotated[str, typer.Option(help="Name of the private one.")],
-    by: Annotated[str, typer.Option(help="Column of the models.")] = "system",
-    dataset: Annotated[str, typer.Option(help="Column of the data sets; without it each file is one.")] = "dataset",
+    by: ModelColumn = "system",
+    dataset: DatasetColumn = "dataset",
     cluster: Cluster = "id",
     out: console.Table = None,
     report: console.Report = None,
     resamples: console.Resamples = 1000,
     seed: console.Seed = 1,
 ) -> None:
-    """Public minus private: how much of a model's trust stays at home?"""
+    """Public minus private: how much lower is a model's trust on data that it cannot have seen?"""
     from medassay.study import gap as gap_table
 
-    _check_paths(scores, {"--report": report}, out)
+    _check_score_paths(scores, {"--report": report}, out)
     trust_scores = _gathered(scores, by, dataset, "level", cluster)
     _write(
         gap_table(trust_scores, public, private, resamples=resamples, seed=seed),
@@ -309,27 +308,45 @@ def gap(
 
 
 def _signatures(paths: Sequence[Path]) -> dict[str, list[str]]:
-    """What made the dimensions of scores files, where that is written beside them: a policy holds for these alone."""
-    from medassay.engine.score_table import read_scores
+    """The signatures of the dimensions in scores files, where they are known; a policy holds for these alone."""
     from medassay.metrics.policy import DIMENSIONS
 
-    stated = [read_scores(path).signatures for path in paths]
-    found = {name: sorted({str(one[name]) for one in stated if name in one}) for name in DIMENSIONS}
-    return {name: signatures for name, signatures in found.items() if signatures}
+    by_file = [table.signatures for _, table in _read_tables(paths)]
+    by_name = {name: sorted({str(known[name]) for known in by_file if name in known}) for name in DIMENSIONS}
+    return {name: signatures for name, signatures in by_name.items() if signatures}
 
 
-def _check_paths(scores: Sequence[Path], outputs: Mapping[str, Path | None], table: Path | None = None) -> None:
+def _parse_weights(text: str) -> list[float]:
+    """The weights as typed, in the order of the dimensions."""
+    from medassay.metrics.policy import DIMENSIONS, parse_weights
+
+    weights = parse_weights(text)
+    return [weights[name] for name in DIMENSIONS]
+
+
+def _check_case_paths(cases: Path, metrics: str, report: Path | None, out: Path | None) -> None:
+    """Raise where an output would be written over the case file or a file of the metrics."""
+    console.check_paths({"cases": cases, "--metrics": console.files_in(metrics)}, {"--report": report}, table=out)
+
+
+def _check_score_paths(scores: Sequence[Path], outputs: Mapping[str, Path | None], table: Path | None = None) -> None:
+    """Raise where an output would be written over a scores file or what stands beside it."""
     from medassay.engine.scores_file import meta_path
 
     console.check_paths({"scores": [*scores, *map(meta_path, scores)]}, outputs, table=table)
 
 
-def _gathered(paths: Sequence[Path], by: str, dataset: str, level: str, cluster: str) -> TrustScores:
+def _read_tables(paths: Sequence[Path]) -> list[tuple[str, ScoreTable]]:
+    """Scores files by their names without the ending."""
     from medassay.engine.score_table import read_scores
+
+    return [(path.stem, read_scores(path)) for path in paths]
+
+
+def _gathered(paths: Sequence[Path], by: str, dataset: str, level: str, cluster: str) -> TrustScores:
     from medassay.study import gather
 
-    tables = [(path.stem, read_scores(path)) for path in paths]
-    return gather(tables, system=by, dataset=dataset, level=level, cluster=cluster)
+    return gather(_read_tables(paths), system=by, dataset=dataset, level=level, cluster=cluster)
 
 
 def _labelled(
@@ -338,15 +355,14 @@ def _labelled(
     """Trust scores with the human column, NaN where a row has none; its sign is turned where lower is better."""
     import numpy as np
 
-    from medassay.engine.score_table import read_scores
     from medassay.study import gather
 
-    tables = [(path.stem, read_scores(path)) for path in paths]
+    tables = _read_tables(paths)
     people = np.concatenate([table.numbers(human) for _, table in tables])
     return gather(tables, cluster=cluster), -people if lower_is_better else people
 
 
-def _read(
+def _read_cases(
     path: Path, images: Path | None, columns: dict[str, str], format: str | None, limit: int
 ) -> tuple[list[Case], list[str]]:
     """Cases with their images looked up, and the rows that had problems."""

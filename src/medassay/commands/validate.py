@@ -55,7 +55,7 @@ def validate(
     """Do the metrics agree with people? Correlations, intervals, and which metric agrees better."""
     from rich.console import Console
 
-    from medassay.commands.preferences import prefer, preference_rows, read_preferences
+    from medassay.commands.preferences import compare_preferences, preference_rows, read_preferences
     from medassay.engine.scores_file import meta_path
     from medassay.report import print_cross_data, print_preferences, print_validation, study_sections, write_study
     from medassay.study import cross_data as average
@@ -72,29 +72,29 @@ def validate(
     console.check_paths(inputs, {"--report": report}, table=out)
     if preferences is not None:
         judged = read_preferences(preferences)
-        table, chosen, told = _scored(scores[0], metrics, models, map_, format, {by} - {"system"})
+        table, chosen, row_problems = _scored(scores[0], metrics, models, map_, format, {by} - {"system"})
         directions = console.parse_list(lower), console.parse_list(higher)
-        preferred = prefer(judged, table, chosen, by, directions, resamples, seed)
+        preferred = compare_preferences(judged, table, chosen, by, directions, resamples, seed)
         print_preferences(Console(), preferred)
         _write(preference_rows(preferred), out)
-        console.finish(scores[0], told)
+        console.finish(scores[0], row_problems)
         return
-    humans, given = console.parse_list(human), _ends(scale)
+    humans, ends = console.parse_list(human), _ends(scale)
     studies: dict[str, Validation] = {}
     problems: list[str] = []
     for path in scores:
         present = _present(path, humans, map_, format) if len(scores) > 1 else humans
         carried = {*present, item or "id", by, cluster} - {"id", "system", "reference", "none"}
-        table, chosen, told = _scored(path, metrics, models, map_, format, carried)
-        problems += [f"{path}: {line}" for line in told] if len(scores) > 1 else told
+        table, chosen, row_problems = _scored(path, metrics, models, map_, format, carried)
+        problems += [f"{path}: {line}" for line in row_problems] if len(scores) > 1 else row_problems
         studies[str(path)] = correlate(
             table,
             present,
             metrics=chosen,
             above=above,
-            lower=_known(console.parse_list(lower), present, scores),
-            higher=_known(console.parse_list(higher), present, scores),
-            scale=_scale_of(given, humans, present),
+            lower=_directions_of(console.parse_list(lower), present, scores),
+            higher=_directions_of(console.parse_list(higher), present, scores),
+            scale=_scale_of(ends, humans, present),
             item=item,
             by=by,
             cluster=cluster,
@@ -126,7 +126,7 @@ def _write(rows: list[dict[str, str | float | int | None]], out: Path | None) ->
 
 
 def _facts(studies: Mapping[str, Validation]) -> list[str]:
-    """What stands under the page's title."""
+    """The facts under the page's title."""
     cases = sum(len(study.systems_of) for study in studies.values())
     metrics = {metric for study in studies.values() for metric in study.metrics}
     humans = {human for study in studies.values() for human in study.humans}
@@ -147,15 +147,15 @@ def _present(path: Path, humans: Sequence[str], columns: str, format: str | None
     return present
 
 
-def _scale_of(given: Scale, humans: Sequence[str], present: Sequence[str]) -> Scale:
+def _scale_of(scale: Scale, humans: Sequence[str], present: Sequence[str]) -> Scale:
     """The scales of the columns that a file has, and those of columns that none has, which are refused."""
-    if not isinstance(given, dict):
-        return given
-    return {name: ends for name, ends in given.items() if name in present or name not in humans}
+    if not isinstance(scale, dict):
+        return scale
+    return {name: ends for name, ends in scale.items() if name in present or name not in humans}
 
 
-def _known(names: Sequence[str], present: Sequence[str], scores: Sequence[Path]) -> list[str]:
-    """Directions of columns; with several files, of those that are no human column of another file."""
+def _directions_of(names: Sequence[str], present: Sequence[str], scores: Sequence[Path]) -> list[str]:
+    """The columns whose direction is named; with several files, only those that this file has."""
     return [name for name in names if len(scores) == 1 or name in present]
 
 
@@ -164,38 +164,38 @@ def _scored(
 ) -> tuple[ScoreTable, list[str] | None, Sequence[str]]:
     """The scores, the columns asked for, and problems: from a scores file, or by scoring a case file.
 
-    carried: columns that a case file must have, which is found out before it is scored.
+    carried: columns that a case file must have; checked before it is scored.
     """
     import tempfile
 
     from medassay.columns import find_column
     from medassay.engine.score_table import read_scores
-    from medassay.metrics.registry import as_part, load_metrics, names, split
+    from medassay.metrics.registry import as_part, load_metrics, names, split_requests
     from medassay.paths import check_read_again
     from medassay.records import kind_of, read_records
 
     check_read_again(path)
     mapping = console.parse_mapping(columns)
-    first = next((record for _, record in read_records(path, format=format) if not isinstance(record, str)), {})
-    if find_column(mapping.get("candidate", "candidate"), first) is None:
+    first_record = next((record for _, record in read_records(path, format=format) if not isinstance(record, str)), {})
+    if find_column(mapping.get("candidate", "candidate"), first_record) is None:
         table = read_scores(path, format=format)
-        wanted = []
-        for name in split(metrics):
+        columns_asked = []
+        for name in split_requests(metrics):
             whole, part = as_part(name) if name not in table.columns and name not in names() else (None, "")
-            wanted.append(f"{whole}.{part}" if whole else name)
-        return table, wanted or None, ()
+            columns_asked.append(f"{whole}.{part}" if whole else name)
+        return table, columns_asked or None, ()
     from medassay.api import FileRun, metrics_for
 
-    missing = [column for column in carried if column not in first]
+    missing = [column for column in carried if column not in first_record]
     if missing and (format or kind_of(path)) != "jsonl":  # a line may have columns that the first one has not
-        raise UnknownName(f"{path}: no column '{missing[0]}'{nearest(missing[0], first)}")
+        raise UnknownName(f"{path}: no column '{missing[0]}'{nearest(missing[0], first_record)}")
     loaded = load_metrics(metrics or metrics_for(str(path), mapping, format), models=models)
     with tempfile.TemporaryDirectory() as folder:
-        kept = Path(folder) / "scores.jsonl"
-        job = FileRun(str(path), loaded, columns=mapping, format=format, out=kept, resamples=0, keep=False)
+        scores_path = Path(folder) / "scores.jsonl"
+        job = FileRun(str(path), loaded, columns=mapping, format=format, out=scores_path, resamples=0, keep=False)
         job.progress = console.file_progress(str(path), format)
         problems = job.run().problems
-        return replace(read_scores(kept), name=str(path)), [metric.name for metric in loaded], problems
+        return replace(read_scores(scores_path), name=str(path)), [metric.name for metric in loaded], problems
 
 
 def _ends(text: str) -> Scale:

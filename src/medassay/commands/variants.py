@@ -1,4 +1,4 @@
-"""Scores of varied texts, for the commands that change texts and look what that costs."""
+"""Scores of texts and their variants, for the commands that change texts and measure the effect."""
 
 from __future__ import annotations
 

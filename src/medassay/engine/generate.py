@@ -86,7 +86,7 @@ class Generator:
     def fill(self, rows: Iterable[Row]) -> Iterator[Row]:
         """The rows with every report that the subject could write."""
         try:
-            yield from in_order(self._row, rows, self.subject.side_by_side)
+            yield from in_order(self._row, rows, self.subject.concurrency)
         except BaseException:
             self.subject.stop()
             raise

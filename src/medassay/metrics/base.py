@@ -75,7 +75,7 @@ class Metric(ABC):
         Returns:
             One score per case, in the same order: a value, or `Score.none` where the text cannot be scored.
 
-        What happens where it does anything else:
+        Anything else that a metric may do:
             An exception, or `sys.exit`: the cases are measured one at a time, and each that raises again has
             *failed* with `Type: message`. The others keep their scores.
             NaN or infinity: `Score` refuses it with a `ValueError`, so the case has failed.
@@ -121,7 +121,11 @@ class Metric(ABC):
         return mean
 
     def score(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
-        """One score per case, same order, same length, always; the cases are the set, where that matters."""
+        """Score a set of cases.
+
+        Returns:
+            One score per case, in the same order. A metric that depends on the set takes these cases as the set.
+        """
         from medassay.metrics.scoring import score_slice, survey_all
 
         survey_all([self], [cases], score_slice)
@@ -165,7 +169,7 @@ class Ensemble(Metric):
 class Part(Ensemble):
     """One component of another metric as a metric of its own: `rouge1.recall`, `bertscore_f`.
 
-    An ensemble of one: it is measured, placed and kept as its whole is.
+    An ensemble with one member: the engine runs and stores that member.
     """
 
     summary = "one component of another metric"
@@ -193,6 +197,15 @@ class Part(Ensemble):
         if self.part not in score.parts:
             return Score.none(f"no {self.part}")
         return Score(score.parts[self.part], evidence=score.evidence)
+
+
+def f1(precision: float, recall: float) -> float:
+    """The harmonic mean of precision and recall; 0 where either is not positive.
+
+    >>> f1(0.5, 1.0), f1(0.0, 0.0)
+    (0.6666666666666666, 0.0)
+    """
+    return 2 * precision * recall / (precision + recall) if precision > 0 and recall > 0 else 0.0
 
 
 def members_of(metric: Metric) -> tuple[Metric, ...]:

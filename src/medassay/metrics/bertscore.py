@@ -1,4 +1,4 @@
-"""BERTScore and its medical kin.
+"""BERTScore, MedBERTScore and MedBERTScore-SP.
 
 Zhang et al., "BERTScore: Evaluating Text Generation with BERT", ICLR 2020. Each token looks for the most
 similar token of the other text, by the cosine of their contextual states. Values are those of the
@@ -70,8 +70,8 @@ class BertScore(SetMetric):
         self.layer = default_layer(self.encoder.name, self.encoder.layers) if layer is None else layer
         if self.layer not in self.encoder.layers:
             known = self.encoder.layers
-            said = str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
-            raise MedassayError(f"layer: {self.encoder.name} has no token states of layer {layer}; it has {said}")
+            available = str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
+            raise MedassayError(f"layer: {self.encoder.name} has no token states of layer {layer}; it has {available}")
         self.idf = idf
         self.long = long
         self.baseline: tuple[float, float, float] | None = None
@@ -85,13 +85,13 @@ class BertScore(SetMetric):
         self.frequency: Counter[int] = Counter()
 
     def settings(self) -> Mapping[str, object]:
-        told = f"set({self.documents})@{_digest(self.frequency)}" if self.documents else "set"
-        random = f"set@{_digest(self.baseline)}" if self.baseline else "set"
+        idf_setting = f"set({self.documents})@{_digest(self.frequency)}" if self.documents else "set"
+        baseline_setting = f"set@{_digest(self.baseline)}" if self.baseline else "set"
         return {
             "models": self.encoder.name,
             "layer": self.layer,
-            "idf": told if self.idf else False,
-            "baseline": random if self.baseline_name == "set" else self.baseline_name,
+            "idf": idf_setting if self.idf else False,
+            "baseline": baseline_setting if self.baseline_name == "set" else self.baseline_name,
             "long": self.long,
         }
 
@@ -117,17 +117,17 @@ class BertScore(SetMetric):
         """
         drawn: list[tuple[bytes, Case]] = []
         for cases in batches:
-            whole = [case for case in cases if case.has("candidate") and case.has("reference")]
-            drawn += [(case.digest(["candidate", "reference"]), case) for case in whole]
+            complete = [case for case in cases if case.has("candidate") and case.has("reference")]
+            drawn += [(case.digest(["candidate", "reference"]), case) for case in complete]
             drawn = sorted(drawn, key=lambda pair: pair[0])[:_BASELINE_PAIRS]
         chosen = [case for _, case in drawn]
-        turned = chosen[1:] + chosen[:1]
-        mixed = [
+        rotated = chosen[1:] + chosen[:1]
+        random_pairs = [
             replace(case, references=other.references[:1])
-            for case, other in zip(chosen, turned)
+            for case, other in zip(chosen, rotated)
             if other.references[0] not in case.references
         ]
-        means = [score.parts for score in self.measure(mixed) if score.value is not None]
+        means = [score.parts for score in self.measure(random_pairs) if score.value is not None]
         if not means:
             raise MedassayError(f"{self.name}: baseline=set needs cases with at least two different references")
         return tuple(float(np.mean([parts[p] for parts in means])) for p in ("precision", "recall", "f1"))  # type: ignore[return-value]
@@ -148,26 +148,31 @@ class BertScore(SetMetric):
                 if not ready:
                     continue
                 matched = match([encoded[cases[i].candidate] for i in ready], encoded[reference])
-                for i, one in zip(ready, matched):
-                    scores[i] = self._score(cases[i], one, encoded[cases[i].candidate], encoded[reference], evidence)
+                for i, pair in zip(ready, matched):
+                    scores[i] = self._score(cases[i], pair, encoded[cases[i].candidate], encoded[reference], evidence)
         return scores
 
     def _encode(self, texts: Sequence[str]) -> list[Encoded]:
         states = self.encoder.token_states(texts, layer=self.layer, cut=self.long == "cut", overlap=OVERLAP)
-        made = []
-        for text, one in zip(texts, states):
-            weights = np.zeros(len(one.ids))
-            inner = slice(one.before, len(one.ids) - one.after)
-            weights[inner] = self.weights(text, one)[inner]
-            made.append(
+        encoded = []
+        for text, token_states in zip(texts, states):
+            weights = np.zeros(len(token_states.ids))
+            inner = slice(token_states.before, len(token_states.ids) - token_states.after)
+            weights[inner] = self.weights(text, token_states)[inner]
+            encoded.append(
                 Encoded(
-                    unit(one.states), weights, self.divisor(weights), one.offsets, inner.stop - inner.start, one.cut
+                    unit(token_states.states),
+                    weights,
+                    self.divisor(weights),
+                    token_states.offsets,
+                    inner.stop - inner.start,
+                    token_states.cut,
                 )
             )
-        return made
+        return encoded
 
     def weights(self, text: str, states: TokenStates) -> Floats:
-        """What each token of a text counts; those of frame tokens are not looked at."""
+        """The weight of each token of a text; the weights of frame tokens are ignored."""
         if not self.idf:
             return np.ones(len(states.ids))
         return np.array([math.log((self.documents + 1) / (self.frequency[token] + 1)) for token in states.ids])
@@ -178,31 +183,31 @@ class BertScore(SetMetric):
 
     def _weightless(self, candidate: Encoded, reference: Encoded) -> str:
         side = "candidate" if candidate.divisor <= 0 else "reference"
-        one = candidate if candidate.divisor <= 0 else reference
-        if self.idf and one.tokens:
+        weightless = candidate if candidate.divisor <= 0 else reference
+        if self.idf and weightless.tokens:
             return f"no token of the {side} has any idf weight: each stands in every reference of the set"
         return f"the model's tokenizer finds no token in the {side}"
 
-    def _score(self, case: Case, found: Match, candidate: Encoded, reference: Encoded, evidence: bool) -> Score:
-        f1 = found.f1
+    def _score(self, case: Case, pair: Match, candidate: Encoded, reference: Encoded, evidence: bool) -> Score:
+        f1 = pair.f1
         if f1 is None:
             return Score.none("precision or recall is not above 0, so there is no F1")
-        values = (found.precision, found.recall, f1)
+        values = (pair.precision, pair.recall, f1)
         if self.baseline is not None:
             values = tuple((x - b) / (1 - b) for x, b in zip(values, self.baseline))  # type: ignore[assignment]
         parts = dict(zip(("precision", "recall", "f1"), values))
         if "cut" in self.parts:
             tokens = candidate.tokens + candidate.cut + reference.tokens + reference.cut
             parts["cut"] = (candidate.cut + reference.cut) / tokens
-        shown = self._evidence(case, found, candidate, reference) if evidence else {}
+        shown = self._evidence(case, pair, candidate, reference) if evidence else {}
         return Score(values[2], parts=parts, evidence=shown)
 
-    def _evidence(self, case: Case, found: Match, candidate: Encoded, reference: Encoded) -> Mapping[str, object]:
+    def _evidence(self, case: Case, pair: Match, candidate: Encoded, reference: Encoded) -> Mapping[str, object]:
         from medassay.language.sentences import sentences
 
         text, other = case.candidate, case.references[0]
-        weak = weakest(text, "candidate", found.candidate, candidate, sentences(text))
-        return {"sentences": [*weak, *weakest(other, "reference", found.reference, reference, sentences(other))]}
+        weak = weakest(text, "candidate", pair.candidate, candidate, sentences(text))
+        return {"sentences": [*weak, *weakest(other, "reference", pair.reference, reference, sentences(other))]}
 
 
 class MedBertScore(BertScore):
@@ -330,7 +335,7 @@ def read_baseline(path: Path, layer: int) -> tuple[tuple[float, float, float], s
         if at == layer and len(values) == 3 and all(value < 1 for value in values):
             digest = hashlib.sha256(content).hexdigest()[:8]
             return (values[0], values[1], values[2]), f"{path.stem}@{digest}"
-    raise InputError(f"{path}: no row 'LAYER,P,R,F' for layer {layer}; a baseline file has one line a layer")
+    raise InputError(f"{path}: no row 'LAYER,P,R,F' for layer {layer}; a baseline file has one line per layer")
 
 
 def _digest(value: object) -> str:

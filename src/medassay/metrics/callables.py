@@ -23,7 +23,7 @@ from medassay.metrics.base import Metric
 from medassay.metrics.registry import reserved
 from medassay.scores import Score, described
 
-_NOT_THEIRS = frozenset({"medassay", *sys.stdlib_module_names})
+_NOT_USER_CODE = frozenset({"medassay", *sys.stdlib_module_names})
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -59,8 +59,8 @@ class CallableMetric(Metric):
         return [_as_score(self.function(**self._arguments(case))) for case in cases]
 
     def _arguments(self, case: Case) -> dict[str, Any]:
-        given = {name for name in self.reads if case.has(name)} | self.needs
-        return {name: case.value(name) for name in given}
+        names = {name for name in self.reads if case.has(name)} | self.needs
+        return {name: case.value(name) for name in names}
 
 
 def from_callable(request: str) -> Metric:
@@ -81,8 +81,8 @@ def from_callable(request: str) -> Metric:
     except (KeyboardInterrupt, MedassayError):
         raise
     except BaseException as error:  # whatever the code of others does when it is read, sys.exit included
-        said = str(error) if isinstance(error, ImportError | AttributeError) else described(error)
-        raise MedassayError(f"'{request}' cannot be imported: {said}") from error
+        message = str(error) if isinstance(error, ImportError | AttributeError) else described(error)
+        raise MedassayError(f"'{request}' cannot be imported: {message}") from error
     metric.origin = {"source": _source_hash(request, module, target)}
     if reserved(metric.name):  # a registered metric keeps its name, and its column, to itself
         metric.name = request
@@ -103,16 +103,17 @@ def _metric(request: str, target: Any) -> Metric:
 def _source_hash(request: str, module: ModuleType, target: Any) -> str:
     """A hash of whole files, so that what the code calls there counts too.
 
-    They are those of the module named, of the function, and of a metric's classes, as far as they are not ours.
+    Hashed are the files of the module named, of the function, and of a metric's classes, unless they are part of
+    medassay or of the standard library.
     """
     if inspect.isroutine(target):
         code: tuple[Any, ...] = (inspect.unwrap(target),)
     else:
         code = (target if isinstance(target, type) else type(target)).__mro__
-    theirs = [one for one in code if one.__module__.partition(".")[0] not in _NOT_THEIRS]
+    user_code = [item for item in code if item.__module__.partition(".")[0] not in _NOT_USER_CODE]
     hasher = hashlib.sha256()
     try:
-        for file in sorted({inspect.getsourcefile(one) or "" for one in (module, *theirs)}):
+        for file in sorted({inspect.getsourcefile(item) or "" for item in (module, *user_code)}):
             hasher.update(Path(file).read_bytes())
     except (OSError, TypeError) as error:
         raise MedassayError(

@@ -1,7 +1,7 @@
 """One OpenAI-compatible chat endpoint: requests, retries and a hard budget. No dependency, no logging.
 
-What may pass is retried with growing waits (429, 5xx, time-outs, broken connections; Retry-After is
-honoured); what will not pass is an error at once. Redirects are refused, so that a key goes only where the
+Transient errors are retried with growing waits (429, 5xx, time-outs, broken connections; Retry-After is
+honoured); others fail at once. Redirects are refused, so that a key goes only where the
 user sent it. Replies are read up to a size and a deadline, so that no server can hold a run.
 """
 
@@ -22,19 +22,23 @@ from typing import Any
 
 from medassay.errors import MedassayError
 
-LARGEST = 1_000_000
+MAX_REPLY_BYTES = 1_000_000
 """Bytes of a reply that are read; a chat answer has a few thousand."""
 
 IMAGE_TOKENS = 3_000
-"""What an image is reckoned at before the endpoint says what it took."""
+"""Tokens reserved for an image before the endpoint reports what it used."""
 
 _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-_GONE = 10
+_UNREACHABLE_AFTER = 10
+"""Failed calls in a row after which the endpoint is no longer retried."""
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 class CallFailed(Exception):
-    """A call that came to nothing, with the reason as it will stand beside the case."""
+    """A call that failed, with the reason that is written beside the case.
+
+    transient: whether another attempt may succeed. wait: seconds that the endpoint asks to wait first.
+    """
 
     def __init__(self, reason: str, *, transient: bool = False, wait: float | None = None) -> None:
         super().__init__(reason)
@@ -46,7 +50,7 @@ class CallFailed(Exception):
 class Budget:
     """Calls and tokens that may be spent; shared by all threads of a run, never exceeded.
 
-    Tokens are reserved before a call, at their most, and settled after it with what the endpoint reports.
+    The most that a call may use is reserved before it; what the endpoint reports replaces it afterwards.
     """
 
     calls: int
@@ -69,17 +73,10 @@ class Budget:
             self.spent_calls += 1
             self.spent_tokens += tokens
 
-    def settle(self, reserved: int, used: int) -> None:
-        """Give back what was reserved and not used."""
+    def record_use(self, reserved: int, used: int) -> None:
+        """Replace the reserved tokens of a call by those that it used."""
         with self.lock:
             self.spent_tokens += used - reserved
-
-
-@dataclass(frozen=True)
-class Reply:
-    """The text of an answer."""
-
-    text: str
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -116,14 +113,14 @@ class Endpoint:
         proxies = [urllib.request.ProxyHandler({})] if local else []
         self.opener = urllib.request.build_opener(_NoRedirect, *proxies)
         self.failures = 0
-        """Calls in a row that came to nothing after all retries."""
+        """Calls in a row that failed after all retries."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travels to a worker process by its settings; the budget counts from there."""
         make = partial(Endpoint, timeout=self.timeout, retries=self.retries, backoff=self.backoff, what=self.what)
         return make, (self.url, self.model, self._key, self.budget)
 
-    def ask(self, system: str, user: str, most: int, *, image: str | None = None) -> Reply:
+    def ask(self, system: str, user: str, most: int, *, image: str | None = None) -> str:
         """One answer of at most `most` tokens, at temperature 0; raises CallFailed.
 
         image: a data address (`data:image/jpeg;base64,…`) shown with the question.
@@ -140,8 +137,8 @@ class Endpoint:
         # One token has about four letters of English, and never less than one byte of any language.
         reserved = len((system + user).encode("utf-8", "replace")) // 3 + most + (IMAGE_TOKENS if image else 0)
         failed = CallFailed("not asked")
-        # An endpoint that has been gone for a while is asked once, not waited for at every case.
-        retries = self.retries if self.failures < _GONE else 0
+        # An endpoint that has been unreachable for a while is asked once, not retried at every case.
+        retries = self.retries if self.failures < _UNREACHABLE_AFTER else 0
         for attempt in range(retries + 1):
             if self.stopped.is_set():
                 raise CallFailed("interrupted")
@@ -154,7 +151,7 @@ class Endpoint:
                     raise
             else:
                 self.failures = 0
-                self.budget.settle(reserved, used)
+                self.budget.record_use(reserved, used)
                 return answer
             if attempt < retries:
                 self._wait(failed, attempt)
@@ -169,7 +166,7 @@ class Endpoint:
             raise CallFailed(f"{failed}; the endpoint asks to wait {wait:.0f} s")
         self.stopped.wait(wait)
 
-    def _once(self, body: Mapping[str, Any], reserved: int) -> tuple[Reply, int]:
+    def _once(self, body: Mapping[str, Any], reserved: int) -> tuple[str, int]:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "medassay"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
@@ -197,8 +194,8 @@ class Endpoint:
         content = b""
         while block := response.read1(65_536):
             content += block
-            if len(content) > LARGEST:
-                raise CallFailed(f"the reply is longer than {LARGEST:,} bytes")
+            if len(content) > MAX_REPLY_BYTES:
+                raise CallFailed(f"the reply is longer than {MAX_REPLY_BYTES:,} bytes")
             if time.monotonic() > deadline:
                 raise CallFailed(f"no whole answer within {self.timeout:g} s", transient=True)
         declared = response.headers.get("Content-Length")
@@ -210,7 +207,7 @@ class Endpoint:
 def checked_url(url: str, with_key: bool, what: str = "judge") -> str:
     """The address of chat completions; one that would send a key in clear or holds a secret is refused.
 
-    what: who asks, for the message.
+    what: the caller's name in error messages.
     """
     try:
         parts = urllib.parse.urlsplit(url)
@@ -262,7 +259,7 @@ def retry_after_seconds(value: str | None) -> float | None:
         return None
 
 
-def _answer(content: bytes, kind: str, reserved: int) -> tuple[Reply, int]:
+def _answer(content: bytes, kind: str, reserved: int) -> tuple[str, int]:
     """The answer's text and the tokens it took, from the body of a reply."""
     if kind == "text/html" or content.lstrip()[:1] == b"<":
         raise CallFailed("the endpoint answered with a web page, not with JSON; is the url right?")
@@ -278,4 +275,4 @@ def _answer(content: bytes, kind: str, reserved: int) -> tuple[Reply, int]:
         raise CallFailed("the reply holds no text")
     usage = record.get("usage")
     used = usage.get("total_tokens") if isinstance(usage, dict) else None
-    return Reply(text), used if isinstance(used, int) and used >= 0 else reserved
+    return text, used if isinstance(used, int) and used >= 0 else reserved

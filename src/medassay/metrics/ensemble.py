@@ -40,7 +40,7 @@ class Distribution:
 
     @classmethod
     def of(cls, signature: str, values: Sequence[float]) -> Distribution:
-        """Summed exactly, so that neither order nor slicing of the set can be seen in the result."""
+        """The distribution of these values; exact sums, so that the order of the set does not change the result."""
         n = len(values)
         mean = math.fsum(values) / n if n else math.nan
         variance = math.fsum((value - mean) ** 2 for value in values) / n if n else math.nan
@@ -48,7 +48,7 @@ class Distribution:
 
     @property
     def problem(self) -> str | None:
-        """Why no z-score can be had, or None."""
+        """Why no z-score can be computed, or None."""
         if self.n < 2:
             return (
                 f"has {self.n} scored case{'s' * (self.n != 1)} in the set; z-scores need two or a stored distribution"
@@ -103,9 +103,9 @@ class ZMean(Ensemble, SetMetric):
         self.bundled = False
         self.distributions: Mapping[str, Distribution] | None = None
         if reference is not None:
-            self._take_stored(str(reference))
+            self._load_stored(str(reference))
 
-    def _take_stored(self, reference: str) -> None:
+    def _load_stored(self, reference: str) -> None:
         self.bundled = reference in bundled_names()
         path = _BUNDLED / f"{reference}.json" if self.bundled else Path(reference)
         stored, digest = read_distributions(path)
@@ -119,9 +119,9 @@ class ZMean(Ensemble, SetMetric):
         self.source = f"{path.stem}@{digest}"
 
     def _checked(self) -> Mapping[str, Distribution]:
-        """The distributions, after a look at whether the stored ones speak of the members as they are set now.
+        """The distributions; raises where a stored one was made with other settings than its member has now.
 
-        Not at the start: a member that is over the set has its full signature only once it has seen the set.
+        Not checked at the start: a member that depends on the set has its full signature only after the survey.
         """
         assert self.distributions is not None, "z: scored before the set was seen"
         for member in self.members:
@@ -134,17 +134,17 @@ class ZMean(Ensemble, SetMetric):
         return self.distributions
 
     def _agree(self, stored: str, now: str) -> bool:
-        """Whether two signatures mean the same number; a bundled file is of this version whatever it says."""
+        """Whether two signatures mean the same number; the version that a bundled file names does not count."""
         if self.bundled:
             stored, now = stored.rpartition("|v:")[0], now.rpartition("|v:")[0]
         return stored == now
 
     def settings(self) -> Mapping[str, object]:
-        made = "\n".join(str(member.signature) for member in self.members)
+        signatures = "\n".join(str(member.signature) for member in self.members)
         n = min((d.n for d in self.distributions.values()), default=0) if self.distributions else "none"
         return {
             "members": "+".join(member.name for member in self.members),
-            "made": hashlib.sha256(made.encode()).hexdigest()[:8],
+            "made": hashlib.sha256(signatures.encode()).hexdigest()[:8],
             "z": self.source,
             "n": n,
             **({"missing": "skip"} if self.skip else {}),

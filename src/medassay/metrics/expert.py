@@ -44,27 +44,27 @@ class Expert(Metric):
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         from medassay.language.checks import NOT_ENGLISH, looks_english
         from medassay.language.layout import diagnosis_first
-        from medassay.metrics.hare import nothing_stated
+        from medassay.metrics.hare import template_score
 
-        given = [
-            (nothing_stated(case) or _identical(case))
+        decided = [
+            (template_score(case) or _identical(case))
             if looks_english(case.candidate)
             else Score.none(f"candidate {NOT_ENGLISH}")
             for case in cases
         ]
-        ready = [case for case, score in zip(cases, given) if score is None]
+        ready = [case for case, score in zip(cases, decided) if score is None]
         pairs = [(diagnosis_first(case.references[0]), diagnosis_first(case.candidate)) for case in ready]
-        made = iter(self.model.judge(pairs))
-        told = iter(self._explained(ready) if evidence else [{}] * len(ready))
+        judgements = iter(self.model.judge(pairs))
+        explanations = iter(self._explained(ready) if evidence else [{}] * len(ready))
         scores = []
-        for score in given:
+        for score in decided:
             if score is not None:
                 scores.append(score)
                 continue
-            judged = next(made)
-            interval = {"low": judged.low, "high": judged.high}
+            judgement = next(judgements)
+            interval = {"low": judgement.low, "high": judgement.high}
             parts = {name: value for name, value in interval.items() if value is not None}
-            scores.append(Score(judged.score, parts=parts, evidence=next(told)))
+            scores.append(Score(judgement.score, parts=parts, evidence=next(explanations)))
         return scores
 
     def _explained(self, cases: Sequence[Case]) -> list[Mapping[str, object]]:

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
+from medassay.metrics.base import f1
 from medassay.metrics.ledger_metric import Counts, LedgerMetric, Tallies
 from medassay.scores import Score
-
-
-def f1(precision: float, recall: float) -> float:
-    """The harmonic mean; 0 where both are 0.
-
-    >>> f1(0.5, 1.0), f1(0.0, 0.0)
-    (0.6666666666666666, 0.0)
-    """
-    return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
 
 
 def factual_f1(candidate: Counts, reference: Counts) -> float:

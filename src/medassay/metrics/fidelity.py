@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from medassay.language.ledger import Texts, Verdict
 from medassay.language.ledger_maker import CERTAIN
-from medassay.metrics.facts import f1
+from medassay.metrics.base import f1
 from medassay.metrics.ledger_metric import LedgerMetric, Tallies, Tally, ledger_maker
 from medassay.scores import Score
 

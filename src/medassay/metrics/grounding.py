@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 RIVALS = 9
 """Phrases of the bank that stand beside an entity in its line-up of ten."""
-BEST = 3
+BEST_PATCHES = 3
 """Patches kept as evidence for each entity."""
 MAP_CELLS = 1024
 """Patches of the heat map, the best first."""
-_NINE_IN_TEN = 1.645
+_Z_90 = 1.645
 """Deviations on either side of the mean that hold nine tenths of a normal distribution."""
 _KEPT_VIEWS = 200_000
 """Patch vectors kept between cases (200 MB), since several systems report on one image."""
@@ -41,9 +41,9 @@ class Grounding(Metric):
     Entities of the candidate that are stated as present and that an image model can see (a diagnosis, finding or
     site in its vocabulary) are embedded as t_j, the image's patches as v_i. Part `raw` is S_g as published, the
     mean over entities of max_i v_i·t_j (−1 to 1; its level depends on the encoder). The value is the calibrated
-    form, 0 to 1: how sure each entity would win a line-up against nine phrases drawn from a fixed bank, by its best
-    similarity on the same patches; the mean over entities. An entity drawn at random has 0.1, and so has a shuffled
-    report on average; 1 means that no phrase of the bank fits better.
+    form, 0 to 1: the probability that an entity wins a line-up against nine phrases drawn from a fixed bank, by its
+    best similarity on the same patches; the mean over entities. An entity drawn at random has 0.1, and so has a
+    shuffled report on average; 1 means that no phrase of the bank fits better.
 
     Absent and possible entities, markers, grades, margins, sizes and whatever lies outside the model's vocabulary
     are not assessed and say why. Parts `confidence`, `low` and `high`: how much of what the model can tell of
@@ -130,28 +130,28 @@ class Grounding(Metric):
         ]
 
     def _score(self, case: Case, report: Report, with_map: bool) -> Score:
-        groundings, asked = self._entities(report)
+        groundings, queried = self._entities(report)
         if not any(item["assessable"] for item in groundings):
-            return Score.none(_nothing(groundings))
+            return Score.none(_not_assessable(groundings))
         try:
             views = self._look(str(case.image))
         except InputError as error:
             return Score.none(str(error))
         if views.refused and self.mode == "clinical":
             return Score.none(f"not assessed: {views.refused}")
-        phrases = self.model.read_phrases([item["text"] for item in asked])
-        ground(asked, phrases, self.model.bank(), views)
+        phrases = self.model.read_phrases([item["text"] for item in queried])
+        ground(queried, phrases, self.model.bank(), views)
         counted = [item for item in groundings if item["assessable"]]
         evidence: dict[str, Any] = {
             "image": str(case.image),
             "width": views.width,
             "height": views.height,
             "patches": len(views),
-            **_doubt(views),
+            **_warning(views),
             "groundings": groundings,
         }
         if with_map:
-            chosen = [i for i, item in enumerate(asked) if item["assessable"]]
+            chosen = [i for i, item in enumerate(queried) if item["assessable"]]
             evidence["map"] = heat_map(views, phrases.vectors[chosen])
         parts = {
             "raw": float(np.mean([item["similarity"] for item in counted])),
@@ -162,32 +162,32 @@ class Grounding(Metric):
             return Score(parts["raw"], parts=parts, evidence=evidence)
         value = float(np.mean([item["calibrated"] for item in counted]))
         if views.confidence is not None:
-            value = cautious(value, views.confidence)
+            value = shrink_to_chance(value, views.confidence)
             low, high = interval(value, len(counted) * views.confidence)
             parts |= {"confidence": views.confidence, "low": low, "high": high}
         return Score(value, parts=parts, evidence=evidence)
 
     def _entities(self, report: Report) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """A record for each entity, and those records that the image is asked about: seen or denied."""
+        """A record for each entity, and those that are looked for in the image: stated as present or as absent."""
         distinct: dict[tuple[str, str, str], Entity] = {}
         for entity in report.entities:
             distinct.setdefault((entity.text.lower(), entity.type, entity.assertion), entity)
-        found = list(distinct.values())
+        entities = list(distinct.values())
         if self.mode == "paper":
-            records = [_record(entity, assessable=True) for entity in found]
+            records = [_record(entity, assessable=True) for entity in entities]
             return records, records
-        unseen = dict(zip((id(e) for e in found), why_unseen(report, found)))
-        outside = self._outside([e for e in found if unseen[id(e)] is None])
-        groundings, asked = [], []
-        for entity in found:
+        unseen = dict(zip((id(e) for e in entities), why_unseen(report, entities)))
+        outside = self._outside([e for e in entities if unseen[id(e)] is None])
+        groundings, queried = [], []
+        for entity in entities:
             why = unseen[id(entity)] or outside.get(entity.text)
             record = _record(entity, assessable=why is None and entity.assertion == "present")
             if why is None:
-                asked.append(record)
+                queried.append(record)
             if not record["assessable"]:
-                record["why"] = why or _ASSERTED[entity.assertion]
+                record["why"] = why or _NOT_ASSERTED[entity.assertion]
             groundings.append(record)
-        return groundings, asked
+        return groundings, queried
 
     def _outside(self, entities: Sequence[Entity]) -> dict[str, str]:
         """Texts that lie outside the model's vocabulary, with the reason."""
@@ -219,7 +219,7 @@ class Grounding(Metric):
         return self._seen[key]
 
 
-def _doubt(views: Views) -> dict[str, str]:
+def _warning(views: Views) -> dict[str, str]:
     """The warning of an image that may not be what the model was made for."""
     if views.refused:
         return {"warning": views.refused}
@@ -227,7 +227,7 @@ def _doubt(views: Views) -> dict[str, str]:
 
 
 def _record(entity: Entity, *, assessable: bool) -> dict[str, Any]:
-    """What is told of an entity before the image is looked at."""
+    """The record of an entity before the image is opened."""
     return {
         "start": entity.start,
         "end": entity.end,
@@ -238,18 +238,18 @@ def _record(entity: Entity, *, assessable: bool) -> dict[str, Any]:
     }
 
 
-_ASSERTED = {
+_NOT_ASSERTED = {
     "absent": "stated as absent: its presence in the image would not speak for the report",
     "possible": "stated as possible only",
 }
 
 
 def ground(records: Sequence[dict[str, Any]], phrases: Phrases, bank: Phrases, views: Views) -> None:
-    """Write similarity, calibrated value and best patches into the records, one a phrase."""
+    """Write similarity, calibrated value and best patches into the records, one per phrase."""
     similarities = phrases.vectors @ views.vectors.T
     calibrated = calibrate(similarities.max(axis=1), phrases, (bank.vectors @ views.vectors.T).max(axis=1), bank)
     for record, row, value in zip(records, similarities, calibrated.tolist()):
-        best = np.argsort(-row, kind="stable")[:BEST]
+        best = np.argsort(-row, kind="stable")[:BEST_PATCHES]
         record["similarity"] = round(float(row.max()), 4)
         record["calibrated"] = round(value, 4)
         record["patches"] = [
@@ -287,10 +287,10 @@ def win_line_up(shares: Any) -> Matrix:
     return np.asarray(np.asarray(shares, np.float64) ** RIVALS, np.float32)
 
 
-def cautious(value: float, confidence: float) -> float:
+def shrink_to_chance(value: float, confidence: float) -> float:
     """A value drawn towards what a phrase at random reaches, the less the model can tell of such images.
 
-    >>> round(cautious(0.9, 1.0), 2), round(cautious(0.9, 0.25), 2), cautious(0.9, 0.0)
+    >>> round(shrink_to_chance(0.9, 1.0), 2), round(shrink_to_chance(0.9, 0.25), 2), shrink_to_chance(0.9, 0.0)
     (0.9, 0.3, 0.1)
     """
     chance = 1 / (RIVALS + 1)
@@ -305,9 +305,9 @@ def interval(value: float, weight: float) -> tuple[float, float]:
     """
     if weight <= 0:
         return 0.0, 1.0
-    over = _NINE_IN_TEN**2 / weight
+    over = _Z_90**2 / weight
     middle = (value + over / 2) / (1 + over)
-    half = _NINE_IN_TEN * float(np.sqrt(value * (1 - value) / weight + over / (4 * weight))) / (1 + over)
+    half = _Z_90 * float(np.sqrt(value * (1 - value) / weight + over / (4 * weight))) / (1 + over)
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
@@ -321,7 +321,7 @@ def heat_map(views: Views, vectors: Matrix) -> list[list[float]]:
     ]
 
 
-def _nothing(groundings: Sequence[Mapping[str, Any]]) -> str:
+def _not_assessable(groundings: Sequence[Mapping[str, Any]]) -> str:
     """Why no entity of a report can be assessed."""
     if not groundings:
         return "no entities found in the candidate"

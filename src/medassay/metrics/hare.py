@@ -74,22 +74,22 @@ class Hare(Metric):
     def settings(self) -> Mapping[str, object]:
         common = {"mode": self.mode, "models": self.aligner.name.removesuffix("/align")}
         if self.mode == "paper":
-            return {**common, **self.rules.signed()}
+            return {**common, **self.rules.signature_settings()}
         from medassay.metrics.hare_clinical import WEIGHTS
 
         return {**common, "weights": WEIGHTS.version, "empty": "unscored"}
 
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
-        # As published, every text is read; a text that cannot be one has no entities and scores 0.
-        every = self.mode == "paper" and self.rules.empty == "zero"
-        reasons = [None] * len(cases) if every else unreadable(cases)
+        # As published, every text is read; a text that is no report has no entities and scores 0.
+        reads_all = self.mode == "paper" and self.rules.empty == "zero"
+        reasons = [None] * len(cases) if reads_all else unreadable_reasons(cases)
         ready = [case for case, reason in zip(cases, reasons) if reason is None]
         texts = [case.references[0] for case in ready] + [case.candidate for case in ready]
         reports = read_reports(texts, models=self.models)
         pairs = list(zip(reports[: len(ready)], reports[len(ready) :]))
         scores = iter(self._paper(pairs) if self.mode == "paper" else self._clinical(pairs, evidence))
         return [
-            next(scores) if reason is None else nothing_stated(case) or Score.none(reason)
+            next(scores) if reason is None else template_score(case) or Score.none(reason)
             for case, reason in zip(cases, reasons)
         ]
 
@@ -104,17 +104,17 @@ class Hare(Metric):
         return score_pairs(pairs, self.aligner, self.rules)
 
 
-def nothing_stated(case: Case) -> Score | None:
+def template_score(case: Case) -> Score | None:
     """0, with the reason as evidence, where the candidate is only a template: it states nothing of the reference."""
     if problem(case.candidate) != TEMPLATE or problem(case.references[0]):
         return None
     note = f"candidate {TEMPLATE}: it states nothing"
-    whole = {"side": "candidate", "start": 0, "end": len(case.candidate), "score": 0.0, "note": note}
-    return Score(0.0, evidence={"sentences": [whole]})
+    span = {"side": "candidate", "start": 0, "end": len(case.candidate), "score": 0.0, "note": note}
+    return Score(0.0, evidence={"sentences": [span]})
 
 
-def unreadable(cases: Sequence[Case]) -> list[str | None]:
-    """Why each case cannot be read as two English reports, or None; equal texts are looked at once."""
+def unreadable_reasons(cases: Sequence[Case]) -> list[str | None]:
+    """Why each case cannot be read as two English reports, or None; equal texts are checked once."""
     sides = [(("candidate", case.candidate), ("reference", case.references[0])) for case in cases]
     problems = {text: problem(text) for text in {text for pair in sides for _, text in pair}}
     return [next((f"{side} {problems[text]}" for side, text in pair if problems[text]), None) for pair in sides]

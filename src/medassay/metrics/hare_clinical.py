@@ -23,6 +23,7 @@ from typing import Any
 from medassay.language.alignment import CONTENT, GENERAL, Alignment, Fate, align, similarities
 from medassay.language.graph import Report
 from medassay.language.terms import words
+from medassay.metrics.base import f1
 from medassay.models.base import Encoder, Matrix
 from medassay.scores import Score
 
@@ -80,8 +81,7 @@ def _score(
             return Score.none(f"no entities found in the {side}")
     alignment = align(reference, candidate, vectors)
     parts = content(reference, candidate, alignment, weights)
-    precision, recall = parts["precision"], parts["recall"]
-    value = 2 * precision * recall / (precision + recall) if precision > 0 and recall > 0 else 0.0
+    value = f1(parts["precision"], parts["recall"])
     concluded = conclusion(reference, candidate, vectors)
     if concluded is not None:
         parts["conclusion"] = concluded
@@ -89,7 +89,7 @@ def _score(
     if parts["contradicted"]:
         value *= weights.intact
     value = (1 - weights.wording) * value + weights.wording * word_overlap(reference.text, candidate.text)
-    return Score(value, parts=parts, evidence=drawn(reference, candidate, alignment) if evidence else {})
+    return Score(value, parts=parts, evidence=alignment_evidence(reference, candidate, alignment) if evidence else {})
 
 
 def content(reference: Report, candidate: Report, alignment: Alignment, weights: Weights) -> dict[str, float]:
@@ -120,8 +120,8 @@ def credit(fate: Fate, weights: Weights) -> float:
     """What an entity earns by its fate."""
     if fate.verdict == "contradicted":
         return -weights.conflict
-    earned = min(fate.similarity / weights.full, 1.0)
-    return earned * weights.hedged if fate.verdict == "hedged" else earned
+    share = min(fate.similarity / weights.full, 1.0)
+    return share * weights.hedged if fate.verdict == "hedged" else share
 
 
 def _mean(report: Report, fates: Mapping[int, Fate], weights: Weights, types: Mapping[str, float]) -> float:
@@ -166,14 +166,14 @@ def _bag(text: str) -> Counter[str]:
     return Counter(text.split()) + Counter(words(text))
 
 
-def drawn(reference: Report, candidate: Report, alignment: Alignment) -> dict[str, Any]:
+def alignment_evidence(reference: Report, candidate: Report, alignment: Alignment) -> dict[str, Any]:
     """The alignment as evidence: entities with their fate, and the links between them."""
     links: dict[tuple[int, int], dict[str, Any]] = {}
-    for left, side in ((True, alignment.reference), (False, alignment.candidate)):
+    for of_reference, side in ((True, alignment.reference), (False, alignment.candidate)):
         for index, fate in side.items():
             if fate.partner is None:
                 continue
-            key = (index, fate.partner) if left else (fate.partner, index)
+            key = (index, fate.partner) if of_reference else (fate.partner, index)
             link = {
                 "reference": key[0],
                 "candidate": key[1],
@@ -183,14 +183,14 @@ def drawn(reference: Report, candidate: Report, alignment: Alignment) -> dict[st
             links.setdefault(key, link | ({"note": fate.reason} if fate.reason else {}))
     return {
         "entities": {
-            "reference": _items(reference, alignment.reference, "missed"),
-            "candidate": _items(candidate, alignment.candidate, "invented"),
+            "reference": _entity_records(reference, alignment.reference, "missed"),
+            "candidate": _entity_records(candidate, alignment.candidate, "invented"),
         },
         "links": [links[key] for key in sorted(links)],
     }
 
 
-def _items(report: Report, fates: Mapping[int, Fate], lost: str) -> list[dict[str, Any]]:
+def _entity_records(report: Report, fates: Mapping[int, Fate], lost: str) -> list[dict[str, Any]]:
     return [
         {
             "start": entity.start,

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from medassay.language.graph import Report
+from medassay.metrics.base import f1
 from medassay.models.base import Encoder, Matrix
 from medassay.scores import Score
 from medassay.spans import ENTITY_TYPES, HARE_TYPES
@@ -53,8 +54,11 @@ class PaperRules:
     empty: Literal["zero", "unscored"] = "zero"
     total: Literal["sum", "mean"] = "sum"
 
-    def signed(self) -> dict[str, object]:
-        """As in the signature. `pairs:typed`: only pairs that can be related by their types are asked about."""
+    def signature_settings(self) -> dict[str, object]:
+        """The rules as the signature names them.
+
+        `pairs:typed`: only pairs that can be related by their types are asked about.
+        """
         return {
             "thr": self.threshold,
             "keep": self.keep,
@@ -71,7 +75,7 @@ class PaperRules:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What counts of one report: the words of its entities, and its relation triples."""
+    """The part of a report that is compared: the words of its entities, and its relation triples."""
 
     entities: tuple[str, ...]
     triples: frozenset[Triple]
@@ -145,8 +149,8 @@ def score_sides(reference: Side, candidate: Side, vectors: Mapping[str, Matrix],
     return Score(total if rules.total == "sum" else total / 2, parts=dict(zip(PARTS, parts)))
 
 
-def _stack(words: Sequence[str], vectors: Mapping[str, Matrix]) -> Matrix:
-    return np.stack([vectors[each] for each in words])
+def _stack(phrases: Sequence[str], vectors: Mapping[str, Matrix]) -> Matrix:
+    return np.stack([vectors[phrase] for phrase in phrases])
 
 
 def entity_scores(cosines: Matrix) -> tuple[float, float, float]:
@@ -160,7 +164,7 @@ def entity_scores(cosines: Matrix) -> tuple[float, float, float]:
     """
     recall = float(cosines.max(axis=1).mean())
     precision = float(cosines.max(axis=0).mean())
-    return precision, recall, harmonic(precision, recall)
+    return precision, recall, f1(precision, recall)
 
 
 def triple_f1(reference: frozenset[Triple] | set[Triple], candidate: frozenset[Triple] | set[Triple]) -> float:
@@ -188,8 +192,3 @@ def aligned_f1(reference: frozenset[Triple], candidate: frozenset[Triple], vecto
         similar *= np.clip(left @ right.T, 0.0, 1.0)
     similar *= np.array([[a[2] == b[2] for b in columns] for a in rows], np.float32)
     return entity_scores(similar)[2]
-
-
-def harmonic(precision: float, recall: float) -> float:
-    """The harmonic mean; 0 where both are not positive."""
-    return 2 * precision * recall / (precision + recall) if precision > 0 and recall > 0 else 0.0

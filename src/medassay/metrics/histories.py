@@ -31,7 +31,11 @@ _DENIED = re.compile(r"\b(?:no|not|without|negative for|free of|absen\w+)\b[^.;,
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """One false history. leans: malignant or benign; suggests: what a report it is false for does not hold."""
+    """One false history.
+
+    leans: malignant or benign. suggests: a report that matches this pattern may have this history, so that it would
+    not be false.
+    """
 
     id: str
     organ: str
@@ -67,7 +71,7 @@ def _organs() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def organ_of(*texts: str) -> str | None:
-    """The organ that the texts speak of most; None where they name none we know.
+    """The organ that the texts speak of most; None where they name none of the known organs.
 
     >>> organ_of("Prostate, needle biopsy: adenocarcinoma, Gleason 3+4."), organ_of("Inflammation.")
     ('prostate', None)
@@ -93,22 +97,32 @@ def leaning(report: str) -> str:
 def choose(case: Case, report: str, seed: int = 0, version: str = VERSION) -> History:
     """The false history for a case: of its organ, false for the report and the references, against its leaning.
 
-    What cannot be had is given up in this order: the contrary leaning, then the organ.
+    Where no history meets all three, the opposite leaning is dropped first, then the organ.
+
+    Args:
+        report: the report under judgement.
+        seed: changes the draw among the histories that fit.
+        version: a bundled table, or a `.tsv` file.
+
+    Raises:
+        InputError: no history of the table would be false for this report.
     """
     named = [str(case.extra[column]) for column in COLUMNS if case.extra.get(column)]
     organ = organ_of(*named) or organ_of(report, *case.references)
-    known = [report, *case.references]
-    free = [one for one in histories(version) if not any(one.suggests.search(text) for text in known)]
-    against = {"malignant": "benign", "benign": "malignant"}[leaning(report)]
+    texts = [report, *case.references]
+    false_histories = [
+        history for history in histories(version) if not any(history.suggests.search(known) for known in texts)
+    ]
+    opposite = {"malignant": "benign", "benign": "malignant"}[leaning(report)]
     tiers: Sequence[list[History]] = (
-        [one for one in free if one.organ == organ and one.leans == against],
-        [one for one in free if one.organ == organ],
-        [one for one in free if one.organ == "any" and one.leans == against],
-        [one for one in free if one.organ == "any"],
-        free,
+        [history for history in false_histories if history.organ == organ and history.leans == opposite],
+        [history for history in false_histories if history.organ == organ],
+        [history for history in false_histories if history.organ == "any" and history.leans == opposite],
+        [history for history in false_histories if history.organ == "any"],
+        false_histories,
     )
-    fit = next((tier for tier in tiers if tier), None)
-    if fit is None:
+    eligible = next((tier for tier in tiers if tier), None)
+    if eligible is None:
         raise InputError(f"case '{case.id}': its report touches on every history of {version}; none would be false")
     draw = hashlib.blake2b(f"{seed}|{case.id}|{report}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return fit[int.from_bytes(draw) % len(fit)]
+    return eligible[int.from_bytes(draw) % len(eligible)]

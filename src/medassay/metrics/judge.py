@@ -150,16 +150,18 @@ class Judge(Metric):
         }
 
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
-        shown = [self._shown(case) for case in cases]
+        pictures = [self._picture(case) for case in cases]
         pool = ThreadPoolExecutor(self.concurrency, thread_name_prefix="judge")
         try:
-            asked = [
-                one if isinstance(one, Score) else [pool.submit(self._ask, case, one) for _ in range(self.repeats)]
-                for case, one in zip(cases, shown)
+            pending = [
+                picture
+                if isinstance(picture, Score)
+                else [pool.submit(self._ask, case, picture) for _ in range(self.repeats)]
+                for case, picture in zip(cases, pictures)
             ]
             return [
-                answers if isinstance(answers, Score) else self._score([one.result() for one in answers])
-                for answers in asked
+                answers if isinstance(answers, Score) else self._score([answer.result() for answer in answers])
+                for answers in pending
             ]
         except BaseException:
             # Interrupted: no further call is made, and waits end at once.
@@ -168,7 +170,7 @@ class Judge(Metric):
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def _shown(self, case: Case) -> str | Score | None:
+    def _picture(self, case: Case) -> str | Score | None:
         """The case's image as a data address, None where none is to be shown; unscored where something is missing."""
         if not self.reference_free and not (case.has("reference") or case.has("source")):
             return Score.none("no reference and no source")
@@ -183,7 +185,7 @@ class Judge(Metric):
 
     def _ask(self, case: Case, picture: str | None = None) -> Opinion | str:
         """A valid answer, or why there is none; an unusable one is asked for once more."""
-        system, user, canary = filled(
+        system, user, canary = fill_prompt(
             self.prompt, replace(case, references=(), source=None) if self.reference_free else case
         )
         reason = ""
@@ -193,7 +195,7 @@ class Judge(Metric):
             except CallFailed as error:
                 return str(error)
             try:
-                return read_answer(reply.text, self.prompt.scale, canary)
+                return read_answer(reply, self.prompt.scale, canary)
             except ValueError as error:
                 reason = f"unusable answer: {error}"
         return reason
@@ -203,11 +205,13 @@ class Judge(Metric):
         failures = [answer for answer in answers if isinstance(answer, str)]
         if not valid:
             return Score.failure(failures[0])
-        means = {mark: math.fsum(one.marks[mark] for one in valid) / len(valid) for mark in MARKS}
+        means = {mark: math.fsum(opinion.marks[mark] for opinion in valid) / len(valid) for mark in MARKS}
         value = means.pop("overall")
         parts = {**means, "answers": float(len(valid))}
         if len(valid) > 1:
-            parts["variance"] = math.fsum((one.marks["overall"] - value) ** 2 for one in valid) / (len(valid) - 1)
+            parts["variance"] = math.fsum((opinion.marks["overall"] - value) ** 2 for opinion in valid) / (
+                len(valid) - 1
+            )
         evidence: dict[str, Any] = {"reason": valid[0].reason}
         if failures:
             evidence["failures"] = failures
@@ -221,7 +225,7 @@ def read_prompt(spec: str) -> Prompt:
     try:
         text = source.read_text(encoding="utf-8")
         table = tomllib.loads(text)
-        made = Prompt(
+        prompt = Prompt(
             str(table["version"]),
             int(table["scale"]),
             str(table["system"]).strip(),
@@ -233,13 +237,13 @@ def read_prompt(spec: str) -> Prompt:
         raise InputError(f"judge: no prompt '{spec}' ({error.strerror}); use judge-1 or a .toml file") from error
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"judge: {spec}: not a prompt file ({type(error).__name__}: {error})") from error
-    for piece, holder in (("{{canary}}", made.system), ("{{mark}}", made.section), ("{{text}}", made.section)):
+    for piece, holder in (("{{canary}}", prompt.system), ("{{mark}}", prompt.section), ("{{text}}", prompt.section)):
         if piece not in holder:
             raise InputError(f"judge: {spec}: {piece} is missing; without it texts could pass for instructions")
-    return made
+    return prompt
 
 
-def filled(prompt: Prompt, case: Case) -> tuple[str, str, str]:
+def fill_prompt(prompt: Prompt, case: Case) -> tuple[str, str, str]:
     """System message, user message and check word for a case.
 
     The quotation mark and the check word come from a hash of the texts: an author who wrote a text cannot
@@ -287,10 +291,10 @@ def read_answer(text: str, scale: int, canary: str) -> Opinion:
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    record = dict(pairs)
+    if len(record) != len(pairs):
         raise ValueError("a key stands twice")
-    return made
+    return record
 
 
 def _no_constant(name: str) -> float:

@@ -30,7 +30,7 @@ _WORD = re.compile(r"[^\W_]+(?:[-.'’/][^\W_]+)*")
 _LONGEST_WORD = 60
 """Characters of a word that are looked at: a longer one is no word."""
 _LISTED = 6
-"""Phrases that a note quotes; the evidence has the place of every word."""
+"""Phrases that a note quotes; the evidence has the span of every word."""
 
 
 @lru_cache(maxsize=8)
@@ -145,19 +145,19 @@ class LedgerMetric(Metric):
         return {"models": self.model_name, "counts": self.counts, "refs": self.references}
 
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
-        texts = [texts_of(case) for case in cases]
-        problems = {each: unjudgeable(each) for of_case in texts for each in of_case}
-        ready = [each for each, problem in problems.items() if problem is None]
+        texts_by_case = [texts_of(case) for case in cases]
+        problems = {pair: unjudgeable(pair) for of_case in texts_by_case for pair in of_case}
+        ready = [pair for pair, problem in problems.items() if problem is None]
         ledgers = ledger_maker(self.models).ledgers(ready)
         tallies = {
-            each: (ledger, Tallies.of(ledger, against_of(each), passages))
-            for each, ledger, passages in zip(ready, ledgers, self.passages(ready))
+            pair: (ledger, Tallies.of(ledger, against_of(pair), passages))
+            for pair, ledger, passages in zip(ready, ledgers, self.passages(ready))
         }
         scores = []
-        for of_case in texts:
+        for of_case in texts_by_case:
             single = [
-                self._score(each, *tallies[each]) if each in tallies else Score.none(problems[each] or "")
-                for each in of_case
+                self._score(pair, *tallies[pair]) if pair in tallies else Score.none(problems[pair] or "")
+                for pair in of_case
             ]
             scores.append(single[0] if len(single) == 1 else over_references(self, single))
         return scores
@@ -172,8 +172,8 @@ class LedgerMetric(Metric):
         """What the value rests on: the statements that are not supported, quoted, and what was cut."""
         quoted = [quote(verdict, texts) for verdict in self.quoted(tallies)]
         if not tallies.candidate:
-            whole = {"side": CANDIDATE, "start": 0, "end": len(texts.candidate), "score": 0.0}
-            quoted.insert(0, {**whole, "note": _nothing_stated(texts.candidate)})
+            span = {"side": CANDIDATE, "start": 0, "end": len(texts.candidate), "score": 0.0}
+            quoted.insert(0, {**span, "note": _nothing_stated(texts.candidate)})
         cut = [f"{name}: its first {MOST_STATEMENTS:,} statements were judged" for name in ledger.cut]
         return {**({"cut": cut} if cut else {}), **({"sentences": quoted} if quoted else {})}
 
@@ -221,13 +221,13 @@ def quote(verdict: Verdict, texts: Texts) -> dict[str, Any]:
     check = verdict.check
     words = " ".join(getattr(texts, verdict.against)[check.start : check.end].split())
     severity = "critical" if is_critical(verdict) else "minor"
-    unborne = unborne_words(verdict, texts) if verdict.of == CANDIDATE and check.verdict != SUPPORTED else []
+    unsupported = unsupported_words(verdict, texts) if verdict.of == CANDIDATE and check.verdict != SUPPORTED else []
     if check.verdict == "contradicted":
         note = f"contradicted by the {verdict.against} ({check.kind}, {severity})"
         note += f": “{words}”" if words else ""
     elif verdict.of == CANDIDATE:
         note = f"not stated in the {verdict.against} ({check.kind}, {severity})"
-        note += f": not borne out: {_listed(texts.candidate, unborne)}" if unborne else ""
+        note += f": not borne out: {_listed(texts.candidate, unsupported)}" if unsupported else ""
     else:
         note = f"missing from the candidate ({check.kind}, {severity})"
     return {
@@ -243,14 +243,14 @@ def quote(verdict: Verdict, texts: Texts) -> dict[str, Any]:
         "by": [check.start, check.end],
         "kind": check.kind,
         "severity": severity,
-        **({"words": [list(span) for span in unborne]} if unborne else {}),
+        **({"words": [list(span) for span in unsupported]} if unsupported else {}),
     }
 
 
-def unborne_words(verdict: Verdict, texts: Texts) -> list[tuple[int, int]]:
-    """The words of a candidate's statement that neither reference nor source has in any form: their characters.
+def unsupported_words(verdict: Verdict, texts: Texts) -> list[tuple[int, int]]:
+    """The words of a candidate's statement that neither reference nor source has in any form, as spans.
 
-    Words that state nothing alone (`the`, `is`) are passed over. Empty where every word is there and it is their order,
+    Function words (`the`, `is`) are skipped. Empty where every word is there and it is their order,
     or a negation, that is not borne out.
     """
     start, end = verdict.statement.start, verdict.statement.end

@@ -35,8 +35,8 @@ class BartScore(Metric):
     direction: which part is the value. `faithfulness` needs the source and no reference.
     formula: `normalised` is the mean over tokens, as BARTScore computes it; `printed` the sum that both papers
         print, which punishes long texts.
-    lift: take off what the text is worth given nothing, so that common wording earns nothing: above 0 where the
-        given text makes it likelier (pointwise mutual information a token); no bound then.
+    lift: subtract the log-probability of the text given nothing, so that common wording earns nothing: above 0 where
+        the given text makes it likelier (pointwise mutual information per token); no bound then.
     """
 
     name = "bartscore"
@@ -79,26 +79,26 @@ class BartScore(Metric):
         }
 
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
-        asked = [(i, part, pair) for i, case in enumerate(cases) for part, pair in self._pairs(case)]
-        logs = self.model.token_logs([pair for _, _, pair in asked])
-        alone = self.model.token_logs([("", text) for _, _, (_, text) in asked]) if self.lift else logs
-        found: list[dict[str, tuple[str, TokenLogs]]] = [{} for _ in cases]
-        for (i, part, pair), one, other in zip(asked, logs, alone):
-            kept = TokenLogs(one.logs - other.logs, one.offsets) if self.lift else one
-            found[i][part] = (pair[1], kept)
-        return [self._score(one, evidence) for one in found]
+        requests = [(i, part, pair) for i, case in enumerate(cases) for part, pair in self._pairs(case)]
+        logs = self.model.token_logs([pair for _, _, pair in requests])
+        without_context = self.model.token_logs([("", text) for _, _, (_, text) in requests]) if self.lift else logs
+        logs_by_case: list[dict[str, tuple[str, TokenLogs]]] = [{} for _ in cases]
+        for (i, part, pair), given, unconditional in zip(requests, logs, without_context):
+            counted = TokenLogs(given.logs - unconditional.logs, given.offsets) if self.lift else given
+            logs_by_case[i][part] = (pair[1], counted)
+        return [self._score(logs_by_part, evidence) for logs_by_part in logs_by_case]
 
     def _pairs(self, case: Case) -> Iterator[tuple[str, tuple[str, str]]]:
-        """(part, (given text, foretold text)) of a case."""
+        """(part, (given text, scored text)) of a case."""
         if "precision" in self.parts:
             yield "precision", (case.references[0], case.candidate)
             yield "recall", (case.candidate, case.references[0])
         if case.has("source") and case.source is not None:
             yield "faithfulness", (case.source, case.candidate)
 
-    def _score(self, found: Mapping[str, tuple[str, TokenLogs]], evidence: bool) -> Score:
+    def _score(self, logs_by_part: Mapping[str, tuple[str, TokenLogs]], evidence: bool) -> Score:
         values = {}
-        for part, (text, logs) in found.items():
+        for part, (text, logs) in logs_by_part.items():
             if not len(logs.logs):
                 return Score.none(f"the model's tokenizer finds no token in the {_SIDES[part]}")
             weights = self.weights(text, logs)
@@ -107,17 +107,19 @@ class BartScore(Metric):
         if "precision" in values:
             values["f1"] = (values["precision"] + values["recall"]) / 2
         ordered = {part: values[part] for part in self.parts if part in values}
-        return Score(values[self.direction], parts=ordered, evidence=self._evidence(found) if evidence else {})
+        return Score(values[self.direction], parts=ordered, evidence=self._evidence(logs_by_part) if evidence else {})
 
     def weights(self, text: str, logs: TokenLogs) -> Floats:
-        """What each token of a text counts."""
+        """The weight of each token of a text."""
         return np.ones(len(logs.logs))
 
-    def _evidence(self, found: Mapping[str, tuple[str, TokenLogs]]) -> Mapping[str, object]:
+    def _evidence(self, logs_by_part: Mapping[str, tuple[str, TokenLogs]]) -> Mapping[str, object]:
         """The sentences that cost the score: of the candidate given the text it is held against, of the reference."""
         first = "faithfulness" if self.direction == "faithfulness" else "precision"
-        shown = [part for part in (first, "recall") if part in found]
-        return {"sentences": [one for part in shown for one in least_likely(*found[part], _SIDES[part])]}
+        shown = [part for part in (first, "recall") if part in logs_by_part]
+        return {
+            "sentences": [sentence for part in shown for sentence in least_likely(*logs_by_part[part], _SIDES[part])]
+        }
 
 
 class MedBartScore(BartScore):
@@ -166,13 +168,13 @@ def least_likely(text: str, logs: TokenLogs, side: str) -> list[Mapping[str, obj
         within = np.flatnonzero((starts >= start) & (starts < end) & (lengths > 0))
         if len(within):
             rated.append((float(logs.logs[within].mean(dtype=np.float64)), start, end, within))
-    made: list[Mapping[str, object]] = []
-    for score, start, end, within in sorted(rated, key=lambda one: one[:3])[:_WEAKEST]:
+    listed: list[Mapping[str, object]] = []
+    for score, start, end, within in sorted(rated, key=lambda row: row[:3])[:_WEAKEST]:
         worst = within[np.argsort(logs.logs[within], kind="stable")[:_WEAKEST]]
         words = dict.fromkeys(_word(text, *logs.offsets[int(k)]) for k in sorted(worst))
         note = "least likely: " + ", ".join(words)
-        made.append({"side": side, "start": start, "end": end, "score": round(score, 4), "note": note})
-    return made
+        listed.append({"side": side, "start": start, "end": end, "score": round(score, 4), "note": note})
+    return listed
 
 
 def _word(text: str, start: int, end: int) -> str:

@@ -18,37 +18,37 @@ from medassay.metrics.settings import Range
 from medassay.models import load
 from medassay.scores import Score
 
-SHARE = 0.3
+TOP_SHARE = 0.3
 """Share of the pairs whose mean counts (the authors' code: K = ceil(0.3 · pairs))."""
 
-TELLS = 0.5
+EVIDENCE_FROM = 0.5
 """Probability from which a contradiction is quoted as evidence."""
 
-RULED = 0.95
+CONTRADICTION_BY_RULE = 0.95
 """Probability of a contradiction that a rule found: the rules inside one report are strict."""
 
-AGREED = 0.02
+AGREEMENT_BY_RULE = 0.02
 """Probability of a contradiction where a rule found that the two agree."""
 
-LOOSE = ("benignity", "cytology", "number", "grade", "margin")
+PER_SPECIMEN = ("benignity", "cytology", "number", "grade", "margin")
 """Kinds of verdicts that do not hold in a report of several specimens, where each part has its own."""
 
-RARE = 0.05
+CONTRADICTION_SHARE = 0.05
 """Share of a report's pairs that contradict each other: the model learnt on pairs of which a third did, so its
 odds are scaled down to this share."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One compared pair: p(contradiction) and, where a rule spoke, its verdict. Both of a pair may be one statement."""
+class ComparedPair:
+    """Two compared statements, which may be the same one: p(contradiction) and, where a rule decided, its verdict."""
 
     pair: Pair
     probability: float
     verdict: RuleVerdict | None
 
     @property
-    def open(self) -> bool:
-        """Whether no rule spoke, so that the model has to."""
+    def undecided(self) -> bool:
+        """Whether no rule decided, so that the model is asked."""
         return self.verdict is None
 
 
@@ -57,10 +57,10 @@ class Logic(Metric):
 
     0 to 1, higher is better; 1 means that no two statements exclude one another. Pairs come from the report's
     own statements: those that speak of the same marker, finding, diagnosis, margin, node, stage, grade, side or
-    measured thing, and descriptions with the diagnosis they are to support; where these are few, every statement
+    measurement, and descriptions with the diagnosis they are to support; where these are few, every statement
     with the diagnosis. Statements on different specimens or other points in time are never paired. p is 0.95
     where the structured comparison finds a contradiction and 0.02 where it finds agreement; otherwise the role
-    `nli` says it, its odds scaled to how rare contradictions are. Part `pairs` counts the pairs,
+    `nli` gives it, its odds scaled to how rare contradictions are. Part `pairs` counts the pairs,
     `contradictions` those above one half.
 
     mode: `clinical`, as above, or `paper`: the published pairs alone (statements of findings with statements of
@@ -90,80 +90,108 @@ class Logic(Metric):
         self.roles = (("nli", models), ("ner", models), ("re", models))
 
     def settings(self) -> Mapping[str, object]:
-        return {"mode": self.mode, "models": self.model.name, "k": self.k or f"ceil({SHARE}·pairs)", "few": "unscored"}
+        return {
+            "mode": self.mode,
+            "models": self.model.name,
+            "k": self.k or f"ceil({TOP_SHARE}·pairs)",
+            "few": "unscored",
+        }
 
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         reasons = [problem(case.candidate) for case in cases]
         ready = [case for case, reason in zip(cases, reasons) if reason is None]
-        made = iter(self._scores(read_reports([case.candidate for case in ready], self.models)))
-        return [Score.none(f"candidate {reason}") if reason is not None else next(made) for reason in reasons]
+        scores = iter(self._scores(read_reports([case.candidate for case in ready], self.models)))
+        return [Score.none(f"candidate {reason}") if reason is not None else next(scores) for reason in reasons]
 
     def _scores(self, reports: Sequence[Report]) -> list[Score]:
         """All pairs of all reports go to the model at once, each distinct pair of texts once."""
-        cut = [clauses(report) for report in reports]
+        clauses_by_report = [clauses(report) for report in reports]
         if self.mode == "paper":
-            ruled = [[Found(pair, 0.0, None) for pair in described(some)] for some in cut]
+            pairs_by_report = [
+                [ComparedPair(statement_pair, 0.0, None) for statement_pair in described(statements)]
+                for statements in clauses_by_report
+            ]
         else:
-            ruled = [[*_inside(some), *_between(some)] for some in cut]
-        chances = self._asked(cut, ruled)
+            pairs_by_report = [[*_inside(statements), *_between(statements)] for statements in clauses_by_report]
+        probabilities = self._model_probabilities(clauses_by_report, pairs_by_report)
         return [
             self._score(
-                some,
+                statements,
                 [
-                    replace(one, probability=self._share(chances[_texts(some, one)])) if one.open else one
-                    for one in found
+                    replace(pair, probability=self._calibrated(probabilities[_texts(statements, pair)]))
+                    if pair.undecided
+                    else pair
+                    for pair in compared
                 ],
             )
-            for some, found in zip(cut, ruled)
+            for statements, compared in zip(clauses_by_report, pairs_by_report)
         ]
 
-    def _asked(self, cut: Sequence[Sequence[Clause]], ruled: Sequence[Sequence[Found]]) -> dict[tuple[str, str], float]:
+    def _model_probabilities(
+        self, clauses_by_report: Sequence[Sequence[Clause]], pairs_by_report: Sequence[Sequence[ComparedPair]]
+    ) -> dict[tuple[str, str], float]:
         """The model's p(contradiction) of the pairs that no rule decided."""
-        read: dict[str, Report] = {one.sentence: one.report for some in cut for one in some}
-        asked = list(dict.fromkeys(_texts(some, one) for some, found in zip(cut, ruled) for one in found if one.open))
-        if not asked:
+        read: dict[str, Report] = {
+            clause.sentence: clause.report for statements in clauses_by_report for clause in statements
+        }
+        questions = list(
+            dict.fromkeys(
+                _texts(statements, pair)
+                for statements, compared in zip(clauses_by_report, pairs_by_report)
+                for pair in compared
+                if pair.undecided
+            )
+        )
+        if not questions:
             return {}
         if isinstance(self.model, CombinedNli):
-            judged = self.model.judge(asked, read, strict=True)
-            return {pair: one.probabilities[2] for pair, one in zip(asked, judged)}
-        return dict(zip(asked, self.model.probabilities(asked)[:, 2].tolist()))
+            judged = self.model.judge(questions, read, strict=True)
+            return {question: verdict.probabilities[2] for question, verdict in zip(questions, judged)}
+        return dict(zip(questions, self.model.probabilities(questions)[:, 2].tolist()))
 
-    def _share(self, chance: float) -> float:
+    def _calibrated(self, chance: float) -> float:
+        """The model's probability, scaled to how rare contradictions are; as it is in paper mode."""
         return chance if self.mode == "paper" else scaled(chance)
 
-    def _score(self, found: Sequence[Clause], judged: Sequence[Found]) -> Score:
-        if not judged:
-            few = f"its {len(found)} statements share no subject" if len(found) > 1 else "too few statements to compare"
+    def _score(self, statements: Sequence[Clause], compared: Sequence[ComparedPair]) -> Score:
+        if not compared:
+            few = (
+                f"its {len(statements)} statements share no subject"
+                if len(statements) > 1
+                else "too few statements to compare"
+            )
             return Score.none(f"not assessed: {few}")
-        value = 1.0 - top_mean([one.probability for one in judged], self.k)
-        told = [one for one in judged if one.probability >= TELLS]
-        parts = {"pairs": float(len(judged)), "contradictions": float(len(told))}
-        return Score(value, parts=parts, evidence=drawn(found, told, len(judged)))
+        value = 1.0 - top_mean([pair.probability for pair in compared], self.k)
+        contradictions = [pair for pair in compared if pair.probability >= EVIDENCE_FROM]
+        parts = {"pairs": float(len(compared)), "contradictions": float(len(contradictions))}
+        return Score(value, parts=parts, evidence=contradiction_evidence(statements, contradictions, len(compared)))
 
 
-def _inside(found: Sequence[Clause]) -> Iterator[Found]:
-    """What a statement says twice."""
-    for i, one in enumerate(found):
-        for verdict in within(one.report):
-            yield Found(Pair(i, i, verdict.kind), _chance(verdict), verdict)
+def _inside(statements: Sequence[Clause]) -> Iterator[ComparedPair]:
+    """The parts of one statement that a rule finds to contradict or to repeat each other."""
+    for i, statement in enumerate(statements):
+        for verdict in within(statement.report):
+            yield ComparedPair(Pair(i, i, verdict.kind), _chance(verdict), verdict)
 
 
-def _between(found: Sequence[Clause]) -> Iterator[Found]:
+def _between(statements: Sequence[Clause]) -> Iterator[ComparedPair]:
     """The pairs of statements, with the verdict of the structured comparison where it has one."""
-    for pair in pairs(list(found)):
-        verdict = strongest_verdict(compare(found[pair.premise].report, found[pair.hypothesis].report, strict=True))
-        if verdict is not None and verdict.kind in LOOSE and found[pair.premise].many:
+    for pair in pairs(list(statements)):
+        verdict = strongest_verdict(
+            compare(statements[pair.premise].report, statements[pair.hypothesis].report, strict=True)
+        )
+        if verdict is not None and verdict.kind in PER_SPECIMEN and statements[pair.premise].many:
             verdict = None
-        yield Found(pair, 0.0 if verdict is None else _chance(verdict), verdict)
+        yield ComparedPair(pair, 0.0 if verdict is None else _chance(verdict), verdict)
 
 
 def _chance(verdict: RuleVerdict) -> float:
-    return RULED if verdict.label == CONTRADICTS else AGREED
+    return CONTRADICTION_BY_RULE if verdict.label == CONTRADICTS else AGREEMENT_BY_RULE
 
 
-def _texts(found: Sequence[Clause], one: Found) -> tuple[str, str]:
+def _texts(statements: Sequence[Clause], pair: ComparedPair) -> tuple[str, str]:
     """Premise and hypothesis as they are put to the model."""
-    return found[one.pair.premise].sentence, found[one.pair.hypothesis].sentence
+    return statements[pair.pair.premise].sentence, statements[pair.pair.hypothesis].sentence
 
 
 def top_mean(chances: Sequence[float], k: Annotated[int | None, Range(1)] = None) -> float:
@@ -172,11 +200,11 @@ def top_mean(chances: Sequence[float], k: Annotated[int | None, Range(1)] = None
     >>> top_mean([0.9, 0.1, 0.1, 0.1]), top_mean([0.9, 0.1], k=1)
     (0.5, 0.9)
     """
-    count = min(k or math.ceil(SHARE * len(chances)), len(chances))
+    count = min(k or math.ceil(TOP_SHARE * len(chances)), len(chances))
     return sum(sorted(chances, reverse=True)[:count]) / count
 
 
-def scaled(chance: float, rare: float = RARE) -> float:
+def scaled(chance: float, rare: float = CONTRADICTION_SHARE) -> float:
     """A probability learnt where one pair in three contradicts, for reports where a share `rare` does.
 
     >>> round(scaled(1 / 3), 3), scaled(0.0), scaled(1.0)
@@ -186,39 +214,41 @@ def scaled(chance: float, rare: float = RARE) -> float:
     return chance * odds / (chance * odds + (1.0 - chance))
 
 
-def drawn(found: Sequence[Clause], told: Sequence[Found], count: int) -> dict[str, Any]:
+def contradiction_evidence(
+    statements: Sequence[Clause], contradictions: Sequence[ComparedPair], pairs_compared: int
+) -> dict[str, Any]:
     """The contradictions as evidence, the surest first, and the statements that carry them for the page."""
-    ordered = sorted(told, key=lambda one: (-one.probability, found[one.pair.premise].start))
+    ordered = sorted(contradictions, key=lambda pair: (-pair.probability, statements[pair.pair.premise].start))
     listed, sentences = [], []
-    for one in ordered:
-        premise, hypothesis = _places(found, one)
-        by = "model" if one.verdict is None else "rule"
-        kind = one.pair.kind if one.verdict is None else one.verdict.kind
+    for pair in ordered:
+        premise, hypothesis = _spans(statements, pair)
+        by = "model" if pair.verdict is None else "rule"
+        kind = pair.pair.kind if pair.verdict is None else pair.verdict.kind
         listed.append(
             {
                 "premise": list(premise[:2]),
                 "hypothesis": list(hypothesis[:2]),
                 "kind": kind,
-                "probability": round(one.probability, 3),
+                "probability": round(pair.probability, 3),
                 "by": by,
             }
         )
-        score = round(1 - one.probability, 3)
+        score = round(1 - pair.probability, 3)
         for this, other in ((premise, hypothesis), (hypothesis, premise)):
             note = f"contradicts “{other[2]}” ({kind}, by {by})"
             sentences.append({"side": "candidate", "start": this[0], "end": this[1], "score": score, "note": note})
-    return {"pairs": count, "contradictions": listed, "sentences": sentences}
+    return {"pairs": pairs_compared, "contradictions": listed, "sentences": sentences}
 
 
-def _places(found: Sequence[Clause], one: Found) -> tuple[tuple[int, int, str], tuple[int, int, str]]:
+def _spans(statements: Sequence[Clause], pair: ComparedPair) -> tuple[tuple[int, int, str], tuple[int, int, str]]:
     """(start, end, words) of both sides; inside one statement the two parts of it."""
-    premise, hypothesis = found[one.pair.premise], found[one.pair.hypothesis]
-    if premise is not hypothesis or one.verdict is None:
+    premise, hypothesis = statements[pair.pair.premise], statements[pair.pair.hypothesis]
+    if premise is not hypothesis or pair.verdict is None:
         return (premise.start, premise.end, premise.report.text), (
             hypothesis.start,
             hypothesis.end,
             hypothesis.report.text,
         )
     text = premise.report.text
-    (a, b), (c, d) = one.verdict.premise, one.verdict.hypothesis
+    (a, b), (c, d) = pair.verdict.premise, pair.verdict.hypothesis
     return (premise.start + a, premise.start + b, text[a:b]), (premise.start + c, premise.start + d, text[c:d])

@@ -66,27 +66,27 @@ def unit(states: Matrix) -> Matrix:
 
 
 def match(candidates: Sequence[Encoded], reference: Encoded) -> list[Match]:
-    """All candidates of one reference.
+    """Match all candidates of one reference.
 
     Pair by pair: products of stacked candidates are hardly faster, and their last bit depends on the stack.
     """
-    return [_match(one, reference) for one in candidates]
+    return [_match(candidate, reference) for candidate in candidates]
 
 
 def _match(candidate: Encoded, reference: Encoded) -> Match:
     length, width = len(candidate.states), len(reference.states)
-    precise = np.empty(length, np.float32)
-    recalled = np.full(width, -np.inf, np.float32)
+    best_of_candidate = np.empty(length, np.float32)
+    best_of_reference = np.full(width, -np.inf, np.float32)
     rows = max(1, CELLS // width)
     for start in range(0, length, rows):
         similar = candidate.states[start : start + rows] @ reference.states.T
-        similar.max(axis=1, out=precise[start : start + rows])
-        np.maximum(recalled, similar.max(axis=0), out=recalled)
+        similar.max(axis=1, out=best_of_candidate[start : start + rows])
+        np.maximum(best_of_reference, similar.max(axis=0), out=best_of_reference)
     return Match(
-        float(candidate.weights @ precise) / candidate.divisor,
-        float(reference.weights @ recalled) / reference.divisor,
-        precise,
-        recalled,
+        float(candidate.weights @ best_of_candidate) / candidate.divisor,
+        float(reference.weights @ best_of_reference) / reference.divisor,
+        best_of_candidate,
+        best_of_reference,
     )
 
 

@@ -111,8 +111,8 @@ def align(candidate: Sequence[str], reference: Sequence[str], wordnet: WordNet |
     stages: list[Callable[[str], Iterable[str]]] = [_itself]
     if wordnet:
         stages.append(wordnet.synonyms)
-    for alike in stages:
-        more, ours, theirs = _match(ours, theirs, alike)
+    for variants in stages:
+        more, ours, theirs = _match(ours, theirs, variants)
         matches += more
     return sorted(matches)
 
@@ -122,22 +122,25 @@ def _itself(word: str) -> tuple[str]:
 
 
 def _match(
-    ours: Numbered, theirs: Numbered, alike: Callable[[str], Iterable[str]]
+    ours: Numbered, theirs: Numbered, variants: Callable[[str], Iterable[str]]
 ) -> tuple[list[tuple[int, int]], Numbered, Numbered]:
-    """From the end, each candidate word takes the last free reference word that is alike; then what is
-    left of both."""
+    """Match from the end: each candidate word takes the last free reference word that is one of its variants.
+
+    Returns:
+        The matched positions, and the words of both texts that stay unmatched.
+    """
     free: defaultdict[str, list[int]] = defaultdict(list)
-    for at, (_, word) in enumerate(theirs):
-        free[word].append(at)
+    for position, (_, word) in enumerate(theirs):
+        free[word].append(position)
     matches: list[tuple[int, int]] = []
-    left: Numbered = []
-    taken: set[int] = set()
+    unmatched: Numbered = []
+    matched: set[int] = set()
     for i, word in reversed(ours):
-        places = [free[other] for other in alike(word) if free.get(other)]
-        if not places:
-            left.append((i, word))
+        queues = [free[other] for other in variants(word) if free.get(other)]
+        if not queues:
+            unmatched.append((i, word))
             continue
-        at = max(places, key=lambda queue: queue[-1]).pop()
-        taken.add(at)
-        matches.append((i, theirs[at][0]))
-    return matches, left[::-1], [pair for at, pair in enumerate(theirs) if at not in taken]
+        position = max(queues, key=lambda queue: queue[-1]).pop()
+        matched.add(position)
+        matches.append((i, theirs[position][0]))
+    return matches, unmatched[::-1], [pair for position, pair in enumerate(theirs) if position not in matched]

@@ -18,15 +18,15 @@ from medassay.cases import Case
 from medassay.language.assertion import by_rule
 from medassay.language.checks import problem
 from medassay.language.mentions import Mention, Names, mentions, names_of
-from medassay.metrics.base import Floats, Metric
+from medassay.metrics.base import Floats, Metric, f1
 from medassay.metrics.ensemble import ZMean
 from medassay.models import for_metric, load
 from medassay.models.kge import ConceptVectors
 from medassay.scores import Score
 from medassay.spans import Span
 
-MET = 0.7
-"""Similarity from which the report page calls a concept matched. It is for drawing; the number has no threshold."""
+MATCHED_FROM = 0.7
+"""Similarity from which the report page calls a concept matched. Only the page uses it; the number has no threshold."""
 
 _NOTES = "Ben Abacha et al., Evaluation Methods in Automatic Medical Note Generation, 2023"
 _TYPES = {
@@ -47,8 +47,8 @@ _TYPES = {
 
 
 @dataclass(slots=True)
-class Found:
-    """A concept of a text: its id (or, where it has none, its name), and every place that names it."""
+class TextConcept:
+    """A concept of a text: its id (or, where it has none, its name), and the spans that name it."""
 
     id: str
     name: str
@@ -104,7 +104,7 @@ class Mist(Metric):
             "variant": self.variant,
             "negation": self.negation,
             "models": self.vectors.name,
-            "linker": "own" if self.names else linker_mark(),
+            "linker": "own" if self.names else terminology_hash(),
         }
 
     @cached_property
@@ -127,38 +127,38 @@ class Mist(Metric):
                 scores.append(self._score(read[case.candidate], read[case.references[0]], evidence))
         return scores
 
-    def concepts(self, text: str) -> list[Found]:
+    def concepts(self, text: str) -> list[TextConcept]:
         """The concepts of a text in the order in which they are first named, each once.
 
         Where negation counts, one that is both asserted and denied stands there as both.
         """
-        found = mentions(text, self.names)
-        said = [verdict.assertion for verdict in by_rule(text, [_span(one) for one in found])]
-        made: dict[tuple[str, bool], Found] = {}
-        for one, assertion in zip(found, said):
-            identity = one.id or one.name.lower()
+        concept_mentions = mentions(text, self.names)
+        assertions = [verdict.assertion for verdict in by_rule(text, [_span(mention) for mention in concept_mentions])]
+        concepts: dict[tuple[str, bool], TextConcept] = {}
+        for mention, assertion in zip(concept_mentions, assertions):
+            identity = mention.id or mention.name.lower()
             denied = self.negation and assertion == "absent"
-            kept = made.setdefault((identity, denied), Found(identity, one.name, assertion))
-            kept.spans.append((one.start, one.end))
-        return list(made.values())
+            concept = concepts.setdefault((identity, denied), TextConcept(identity, mention.name, assertion))
+            concept.spans.append((mention.start, mention.end))
+        return list(concepts.values())
 
-    def similarities(self, candidate: Sequence[Found], reference: Sequence[Found]) -> Floats:
+    def similarities(self, candidate: Sequence[TextConcept], reference: Sequence[TextConcept]) -> Floats:
         """[reference, candidate] cosines: 1 for the same concept, 0 for different ones that have no vector."""
-        ids = list(dict.fromkeys(one.id for one in (*reference, *candidate)))
-        place = {identity: i for i, identity in enumerate(ids)}
+        ids = list(dict.fromkeys(concept.id for concept in (*reference, *candidate)))
+        row_of = {identity: i for i, identity in enumerate(ids)}
         known = [identity for identity in ids if identity in self.vectors]
         cosines = np.zeros((len(ids), len(ids)))
         if known:
-            rows = np.array([place[identity] for identity in known])
+            known_rows = np.array([row_of[identity] for identity in known])
             vectors = self.vectors.vectors(known).astype(np.float64)
-            cosines[np.ix_(rows, rows)] = vectors @ vectors.T
+            cosines[np.ix_(known_rows, known_rows)] = vectors @ vectors.T
         np.fill_diagonal(cosines, 1.0)
-        made: Floats = np.clip(cosines, -1.0, 1.0)[
-            np.ix_([place[one.id] for one in reference], [place[one.id] for one in candidate])
+        selected: Floats = np.clip(cosines, -1.0, 1.0)[
+            np.ix_([row_of[concept.id] for concept in reference], [row_of[concept.id] for concept in candidate])
         ]
-        return made
+        return selected
 
-    def _score(self, candidate: Sequence[Found], reference: Sequence[Found], evidence: bool) -> Score:
+    def _score(self, candidate: Sequence[TextConcept], reference: Sequence[TextConcept], evidence: bool) -> Score:
         if not reference:
             return Score.none("no medical concept found in the reference")
         if not candidate:
@@ -169,34 +169,35 @@ class Mist(Metric):
         clash = self._clashes(candidate, reference)
         met = np.where(clash, 0.0, plain)
         recall, precision = float(met.max(axis=1).mean()), float(met.max(axis=0).mean())
-        f1 = 2 * precision * recall / (precision + recall) if precision > 0 and recall > 0 else 0.0
         printed = float(met.max(axis=0).sum()) / len(reference)
         return Score(
             recall if self.variant == "recall" else printed,
-            parts={"precision": precision, "recall": recall, "f1": f1},
+            parts={"precision": precision, "recall": recall, "f1": f1(precision, recall)},
             evidence=self._evidence(candidate, reference, plain) if evidence else {},
         )
 
-    def _clashes(self, candidate: Sequence[Found], reference: Sequence[Found]) -> Any:
+    def _clashes(self, candidate: Sequence[TextConcept], reference: Sequence[TextConcept]) -> Any:
         """[reference, candidate]: whether one asserts and the other denies; never, where negation does not count."""
-        ours = np.array([one.assertion == "absent" for one in candidate], bool)
-        theirs = np.array([one.assertion == "absent" for one in reference], bool)
+        ours = np.array([concept.assertion == "absent" for concept in candidate], bool)
+        theirs = np.array([concept.assertion == "absent" for concept in reference], bool)
         return (theirs[:, None] != ours[None]) & self.negation
 
-    def _evidence(self, candidate: Sequence[Found], reference: Sequence[Found], plain: Floats) -> Mapping[str, Any]:
-        """Every place that names a concept, with its fate, and the best partner of each concept."""
+    def _evidence(
+        self, candidate: Sequence[TextConcept], reference: Sequence[TextConcept], plain: Floats
+    ) -> Mapping[str, Any]:
+        """Every mention of a concept with its status, and the best partner of each concept."""
         clash = self._clashes(candidate, reference)
         best = np.where(clash, 0.0, plain)
         sides: dict[str, list[dict[str, Any]]] = {"candidate": [], "reference": []}
         first: dict[tuple[str, int], int] = {}
-        for side, many, table, against, lost in (
+        for side, concepts, table, against, lost in (
             ("reference", reference, best, plain * clash, "missed"),
             ("candidate", candidate, best.T, (plain * clash).T, "invented"),
         ):
-            for i, one in enumerate(many):
+            for i, concept in enumerate(concepts):
                 status = _status(table[i], against[i], lost)
                 first[side, i] = len(sides[side])
-                sides[side] += [_item(one, span, status) for span in one.spans]
+                sides[side] += [_item(concept, span, status) for span in concept.spans]
         links = []
         for i in range(len(reference)):
             if plain.shape[1] and best[i].max() > 0:
@@ -207,23 +208,23 @@ class Mist(Metric):
 
 
 def _status(met: Floats, against: Floats, lost: str) -> str:
-    if met.size and met.max() >= MET:
+    if met.size and met.max() >= MATCHED_FROM:
         return "matched"
-    return "contradicted" if against.size and against.max() >= MET else lost
+    return "contradicted" if against.size and against.max() >= MATCHED_FROM else lost
 
 
-def _item(one: Found, span: tuple[int, int], status: str) -> dict[str, Any]:
-    place = {"start": span[0], "end": span[1], "type": one.type, "assertion": one.assertion, "status": status}
-    return {**place, "concept": one.id, "name": one.name}
+def _item(concept: TextConcept, span: tuple[int, int], status: str) -> dict[str, Any]:
+    record = {"start": span[0], "end": span[1], "type": concept.type, "assertion": concept.assertion, "status": status}
+    return {**record, "concept": concept.id, "name": concept.name}
 
 
-def _span(one: Mention) -> Span:
+def _span(mention: Mention) -> Span:
     """A mention as the rules of negation take it: sites and kin are never absent."""
-    here = one.id.startswith(("UBERON:", "SITE:", "KIN:"))
-    return Span(one.start, one.end, "site" if here else "finding", 1.0)
+    never_absent = mention.id.startswith(("UBERON:", "SITE:", "KIN:"))
+    return Span(mention.start, mention.end, "site" if never_absent else "finding", 1.0)
 
 
-def linker_mark() -> str:
+def terminology_hash() -> str:
     """Short hash of the terminology that finds concepts, for signatures."""
     from medassay.language.finders import finder
 

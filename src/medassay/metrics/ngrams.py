@@ -87,7 +87,7 @@ class Tokens:
         return np.diff(self.starts)
 
     def sequences(self) -> list[str] | list[list[int]]:
-        """Each text as a sequence that rapidfuzz compares fast: a string with one character a word."""
+        """Each text as a sequence that rapidfuzz compares fast: a string with one character per word."""
         ends = self.starts.tolist()
         if self.size > 0x110000:  # more words than there are characters
             ids = self.ids.tolist()
@@ -195,16 +195,16 @@ class Grams:
     size: int
 
     def matched(self, candidate: Ints, reference: Ints) -> Ints:
-        """Of each pair, the n-grams both texts have, each as often as the one with fewer has it."""
+        """For each pair, how many n-grams both texts have, repeats included (clipped to the lower count)."""
         lengths = self.starts[candidate + 1] - self.starts[candidate]
         ends = np.cumsum(lengths)
         total = int(ends[-1]) if len(ends) else 0
         if total == 0:
             return np.where(candidate == reference, self.totals[candidate], 0)
-        at = np.arange(total) + np.repeat(self.starts[candidate] - (ends - lengths), lengths)
-        wanted = self.keys[at] + np.repeat((reference - candidate) * self.size, lengths)
-        found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        shared = np.where(self.keys[found] == wanted, np.minimum(self.counts[at], self.counts[found]), 0)
+        own = np.arange(total) + np.repeat(self.starts[candidate] - (ends - lengths), lengths)
+        wanted = self.keys[own] + np.repeat((reference - candidate) * self.size, lengths)
+        index = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        shared = np.where(self.keys[index] == wanted, np.minimum(self.counts[own], self.counts[index]), 0)
         running = np.concatenate([[0], np.cumsum(shared)])
         matched = running[ends] - running[ends - lengths]
         return np.where(candidate == reference, self.totals[candidate], matched)
@@ -222,15 +222,15 @@ def grams(tokens: Tokens, highest: int) -> Iterator[Grams]:
     rank = np.cumsum(elsewhere) - 1
     word, words = rank[tokens.ids], max(int(rank[-1]) + 1, 1)
     usable = elsewhere[tokens.ids]
-    code, size, whole = word, words, usable
+    code, size, matchable = word, words, usable
     for n in range(2, highest + 1):
         if size * words * texts > _LARGEST:
             distinct, code = np.unique(code, return_inverse=True)
             size = max(len(distinct), 1)
         code, size = code[:-1] * words + word[n - 1 :], size * words
-        whole = whole[:-1] & usable[n - 1 :]
-        kept = np.flatnonzero(whole & (room[: len(code)] >= n))
-        yield _count(owner[kept], code[kept], size, texts, np.maximum(tokens.lengths - n + 1, 0))
+        matchable = matchable[:-1] & usable[n - 1 :]
+        positions = np.flatnonzero(matchable & (room[: len(code)] >= n))
+        yield _count(owner[positions], code[positions], size, texts, np.maximum(tokens.lengths - n + 1, 0))
 
 
 def _count(owner: Ints, code: Ints, size: int, texts: int, totals: Ints) -> Grams:

@@ -54,23 +54,23 @@ def lcs_pairs(reference: Words, masks: dict[Hashable, int], length: int) -> Pair
     bit vectors (Hyyrö, 2004): bit j of a row is 0 where the length grows at candidate word j.
     """
     # A reference word that the candidate lacks leaves its row unchanged and is always stepped over.
-    places = [(i, masks[word]) for i, word in enumerate(reference) if word in masks]
-    if len(places) * length > _CELLS:
+    shared = [(i, masks[word]) for i, word in enumerate(reference) if word in masks]
+    if len(shared) * length > _CELLS:
         raise ValueError(f"{len(reference)} words against {length}: too long to backtrack their overlap")
     full = (1 << length) - 1
     rows = [full]
-    for _, mask in places:
+    for _, mask in shared:
         row = rows[-1]
         rows.append(((row + (row & mask)) | (row & ~mask)) & full)
-    i, j = len(places), length
-    left = length - rows[-1].bit_count()
+    i, j = len(shared), length
+    remaining = length - rows[-1].bit_count()
     pairs: Pairs = []
-    while left:
-        position, mask = places[i - 1]
+    while remaining:
+        position, mask = shared[i - 1]
         if mask >> (j - 1) & 1:
             pairs.append((position, j - 1))
-            i, j, left = i - 1, j - 1, left - 1
-        elif rows[i] >> (j - 1) & 1 and j - (rows[i - 1] & ((1 << j) - 1)).bit_count() < left:
+            i, j, remaining = i - 1, j - 1, remaining - 1
+        elif rows[i] >> (j - 1) & 1 and j - (rows[i - 1] & ((1 << j) - 1)).bit_count() < remaining:
             j -= 1
         else:
             i -= 1
@@ -104,14 +104,14 @@ def union_lcs(reference: Words, candidates: LineIndex) -> dict[int, tuple[int, i
     """Reference positions that stand in the longest common subsequence with any of the candidate's
     lines (Lin 2004, section 3.2), in order, each with (line, position) in the candidate."""
     possible = sum(word in candidates.where for word in reference)
-    found: dict[int, tuple[int, int]] = {}
+    matches: dict[int, tuple[int, int]] = {}
     for line in candidates.sharing(reference):
         masks, length = candidates.masks[line]
         for i, j in lcs_pairs(reference, masks, length):
-            found.setdefault(i, (line, j))
-        if len(found) == possible:
+            matches.setdefault(i, (line, j))
+        if len(matches) == possible:
             break
-    return dict(sorted(found.items()))
+    return dict(sorted(matches.items()))
 
 
 def lcs_blocks(candidate: Words, reference: Words) -> Pairs:
@@ -122,30 +122,30 @@ def lcs_blocks(candidate: Words, reference: Words) -> Pairs:
 
 
 def ngram_pairs(candidate: Words, reference: Words, n: int) -> Pairs:
-    """Which n-gram of the candidate is matched with which of the reference, as first positions.
+    """Which n-gram of the candidate is matched with which of the reference, by the positions of their first words.
 
     As many pairs as ROUGE-N counts. Of several equal n-grams, the one that continues the match before is
     preferred, then the first not yet taken, so that matches read as runs.
     """
-    wanted: defaultdict[tuple[Hashable, ...], deque[int]] = defaultdict(deque)
+    positions_of: defaultdict[tuple[Hashable, ...], deque[int]] = defaultdict(deque)
     theirs = [tuple(reference[j : j + n]) for j in range(len(reference) - n + 1)]
     for j, gram in enumerate(theirs):
-        wanted[gram].append(j)
-    taken = bytearray(len(theirs))
+        positions_of[gram].append(j)
+    used = bytearray(len(theirs))
     pairs: Pairs = []
     last = -1
     for i in range(len(candidate) - n + 1):
         gram = tuple(candidate[i : i + n])
         j = last + 1
-        if not (0 < j < len(theirs) and not taken[j] and theirs[j] == gram):
-            queue = wanted.get(gram, deque())
-            while queue and taken[queue[0]]:
+        if not (0 < j < len(theirs) and not used[j] and theirs[j] == gram):
+            queue = positions_of.get(gram, deque())
+            while queue and used[queue[0]]:
                 queue.popleft()
             if not queue:
                 last = -1
                 continue
             j = queue.popleft()
-        taken[j] = 1
+        used[j] = 1
         pairs.append((i, j))
         last = j
     return pairs
@@ -164,7 +164,7 @@ def runs(pairs: Pairs, width: int) -> Iterator[tuple[int, int, int]]:
 def spans_of(
     pairs: Pairs, width: int, candidate: Sequence[tuple[int, int]], reference: Sequence[tuple[int, int]]
 ) -> list[dict[str, list[int]]]:
-    """Matched runs as character spans, at most 400; `width` words a match, word spans given."""
+    """Matched runs as character spans, at most 400; each match has `width` words."""
     spans = []
     for i, j, length in runs(pairs, width):
         spans.append(

@@ -23,9 +23,9 @@ from medassay.errors import InputError, MedassayError, nearest
 
 DIMENSIONS = ("grounding", "logic", "stability")
 PUBLISHED = {"grounding": 0.4, "logic": 0.3, "stability": 0.3}
-"""PathGLS, section Trust: found by grid search on the authors' held-out data."""
+"""PathGLS, section 3.1: found by grid search on the authors' held-out data."""
 DEPLOY, REJECT, FLOOR = 0.85, 0.40, 0.50
-"""Defaults where nothing was calibrated: what they rest on is said in docs/trust.md."""
+"""Defaults without calibration; docs/trust.md explains them."""
 
 Route = Literal["deploy", "review", "reject"]
 
@@ -75,8 +75,8 @@ class Policy:
     @property
     def digest(self) -> str:
         """A short hash of what decides: two policies that route alike share it."""
-        made = json.dumps([dict(self.weights), self.deploy, self.reject, dict(self.floors), self.contradictions])
-        return hashlib.sha256(made.encode()).hexdigest()[:8]
+        content = json.dumps([dict(self.weights), self.deploy, self.reject, dict(self.floors), self.contradictions])
+        return hashlib.sha256(content.encode()).hexdigest()[:8]
 
     def route(
         self, trust: float | None, dimensions: Mapping[str, float], partial: str, contradictions: int = 0
@@ -134,17 +134,17 @@ def checked_weights(weights: Mapping[str, float]) -> dict[str, float]:
     """
     for name, value in weights.items():
         if name not in DIMENSIONS:
-            raise MedassayError(f"weights: no dimension '{name}'{nearest(name, DIMENSIONS)}; {_SPELLED}")
+            raise MedassayError(f"weights: no dimension '{name}'{nearest(name, DIMENSIONS)}; {_WEIGHTS_FORMAT}")
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
             raise MedassayError(f"weights: {name} is {value}; a weight is a number of at least 0")
     total = math.fsum(weights.values())
     if total <= 0:
-        raise MedassayError(f"weights: all are 0; {_SPELLED}")
+        raise MedassayError(f"weights: all are 0; {_WEIGHTS_FORMAT}")
     # Six decimals: 0.4 / 1.0 stays 0.4 whatever the sum was rounded to.
     return {name: round(weights.get(name, 0.0) / total, 6) for name in DIMENSIONS}
 
 
-_SPELLED = "write 0.4,0.3,0.3 (grounding, logic, stability) or grounding=0.4,logic=0.3,stability=0.3"
+_WEIGHTS_FORMAT = "write 0.4,0.3,0.3 (grounding, logic, stability) or grounding=0.4,logic=0.3,stability=0.3"
 
 
 def parse_weights(text: str) -> dict[str, float]:
@@ -156,13 +156,13 @@ def parse_weights(text: str) -> dict[str, float]:
     items = [item for item in re.split(r"[,;:\s]+", text.strip()) if item]
     named = [item.partition("=") for item in items]
     if not all(equals for _, equals, _ in named) and len(items) != len(DIMENSIONS):
-        raise MedassayError(f"weights: '{text}' has {len(items)} numbers, not three; {_SPELLED}")
+        raise MedassayError(f"weights: '{text}' has {len(items)} numbers, not three; {_WEIGHTS_FORMAT}")
     try:
         if all(equals for _, equals, _ in named):
             return checked_weights({name: float(value) for name, _, value in named})
         return checked_weights(dict(zip(DIMENSIONS, map(float, items))))
     except ValueError:
-        raise MedassayError(f"weights: '{text}' is not made of numbers; {_SPELLED}") from None
+        raise MedassayError(f"weights: '{text}' is not made of numbers; {_WEIGHTS_FORMAT}") from None
 
 
 def read_policy(path: Path) -> Policy:

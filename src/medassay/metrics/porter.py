@@ -106,11 +106,11 @@ def _ends_cvc(word: str) -> bool:
 
 
 def _replace(word: str, rules: tuple[tuple[str, str], ...], least: int) -> str:
-    """The first rule whose suffix fits, applied where what is left has a measure above `least`."""
+    """The first rule whose suffix fits, applied where the rest of the word has a measure above `least`."""
     for suffix, replacement in rules:
         if word.endswith(suffix):
-            left = word[: -len(suffix)]
-            return left + replacement if _measure(left) > least else word
+            base = word[: -len(suffix)]
+            return base + replacement if _measure(base) > least else word
     return word
 
 
@@ -128,13 +128,13 @@ def _step_1b(word: str) -> str:
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
-        left = word.removesuffix(suffix)
-        if left != word and "v" in _shape(left):
-            return _mend(left)
+        base = word.removesuffix(suffix)
+        if base != word and "v" in _shape(base):
+            return _restore_ending(base)
     return word
 
 
-def _mend(word: str) -> str:
+def _restore_ending(word: str) -> str:
     """What is left after -ed or -ing gets its e back, or loses a doubled consonant."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
@@ -144,8 +144,8 @@ def _mend(word: str) -> str:
 
 
 def _step_1c(word: str) -> str:
-    left = word[:-1]
-    return left + "i" if word.endswith("y") and len(left) > 1 and _shape(left).endswith("c") else word
+    base = word[:-1]
+    return base + "i" if word.endswith("y") and len(base) > 1 and _shape(base).endswith("c") else word
 
 
 def _step_2(word: str) -> str:
@@ -158,13 +158,13 @@ def _step_2(word: str) -> str:
 
 def _step_4(word: str) -> str:
     if word.endswith("ion"):
-        left = word[:-3]
-        return left if _measure(left) > 1 and left[-1] in "st" else word
+        base = word[:-3]
+        return base if _measure(base) > 1 and base[-1] in "st" else word
     return _replace(word, _STEP_4, 1)
 
 
 def _step_5(word: str) -> str:
-    left = word[:-1]
-    if word.endswith("e") and (_measure(left) > 1 or (_measure(left) == 1 and not _ends_cvc(left))):
-        word = left
+    base = word[:-1]
+    if word.endswith("e") and (_measure(base) > 1 or (_measure(base) == 1 and not _ends_cvc(base))):
+        word = base
     return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word

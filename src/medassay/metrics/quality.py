@@ -12,16 +12,16 @@ from medassay.metrics.base import Metric
 from medassay.scores import Score
 
 _NEAREST = 0.9999
-"""The most that a text gets which is not the reference itself."""
+"""The highest score of a text that differs from the reference."""
 
 
-def same_text(one: str, two: str) -> bool:
+def same_text(first: str, second: str) -> bool:
     """Whether two texts differ in white space and case at most.
 
     >>> same_text("No  tumor.", "no tumor.")
     True
     """
-    return one == two or one.casefold().split() == two.casefold().split()
+    return first == second or first.casefold().split() == second.casefold().split()
 
 
 class _Pairwise(Metric):
@@ -44,14 +44,15 @@ class _Pairwise(Metric):
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         reasons = [_unreadable(case) for case in cases]
         ready = [case for case, reason in zip(cases, reasons) if reason is None]
-        made = iter(self._scored(ready, evidence))
-        return [next(made) if reason is None else Score.none(reason) for reason in reasons]
+        scores = iter(self._scored(ready, evidence))
+        return [next(scores) if reason is None else Score.none(reason) for reason in reasons]
 
     def _scored(self, cases: Sequence[Case], evidence: bool) -> list[Score]:
         raise NotImplementedError
 
 
 def _unreadable(case: Case) -> str | None:
+    """Why the case cannot be scored: the side that is not English; None where both are."""
     for side, text in (("candidate", case.candidate), ("reference", case.references[0])):
         if not looks_english(text):
             return f"{side} is not English"

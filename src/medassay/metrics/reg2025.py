@@ -50,23 +50,23 @@ class Reg2025(Metric):
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         texts = list(dict.fromkeys(text for case in cases for text in (case.candidate, case.references[0])))
         vectors = dict(zip(texts, self.encoder.embed(texts)))
-        found = {text: keywords(text) for text in texts}
+        keywords_of = {text: keywords(text) for text in texts}
         overlaps = zip(self.rouge.measure(cases), self.bleu.measure(cases))
         scores = []
         for case, (rouge, bleu) in zip(cases, overlaps):
             candidate, reference = case.candidate, case.references[0]
-            either = found[candidate].keys() | found[reference].keys()
+            either = keywords_of[candidate].keys() | keywords_of[reference].keys()
             if not either:
                 scores.append(Score.none("neither text has a keyword"))
                 continue
             parts = {
                 "rouge": rouge.value or 0.0,
                 "bleu": (bleu.value or 0.0) / 100,
-                "key": len(found[candidate].keys() & found[reference].keys()) / len(either),
+                "key": len(keywords_of[candidate].keys() & keywords_of[reference].keys()) / len(either),
                 "emb": _cosine(vectors[candidate], vectors[reference]),
             }
             value = OVERLAP * (parts["rouge"] + parts["bleu"]) + KEY * parts["key"] + EMBEDDING * parts["emb"]
-            scores.append(Score(value, parts=parts, evidence=_compared(found[candidate], found[reference])))
+            scores.append(Score(value, parts=parts, evidence=_compared(keywords_of[candidate], keywords_of[reference])))
         return scores
 
 
@@ -76,7 +76,7 @@ def _cosine(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> float:
 
 
 def _compared(candidate: Mapping[str, tuple[int, int]], reference: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
-    """The keywords that both texts have, and that only one has, with their places for the page."""
+    """The keywords that both texts have, and that only one has, with their spans for the report page."""
     both = candidate.keys() & reference.keys()
     sentences = [
         {

@@ -159,7 +159,7 @@ def load_metrics(requests: str | Metric | Iterable[str | Metric], **common: Any)
             _check_name(request)
             _add(metrics, request)
             continue
-        for name in (name for text in split(request) for name in _members(text)):
+        for name in (name for text in split_requests(request) for name in _members(text)):
             _add(metrics, _load(name, common))
     if not metrics:
         raise UnknownName("no metric named; `medassay metrics` lists them")
@@ -235,7 +235,7 @@ def _load(request: str, settings: Mapping[str, Any]) -> Metric:
     if name not in BUILT_IN:
         _sign(metric, name)
     if inside:
-        metric.name = f"{name}({','.join(split(inside))})"
+        metric.name = f"{name}({','.join(split_requests(inside))})"
     if not tail:
         return metric
     part = _SHORT.get(tail[1:], tail[1:])
@@ -264,24 +264,24 @@ def as_part(name: str) -> tuple[str | None, str]:
 
 def _construct(cls: type[Metric], name: str, inside: str | None, settings: Mapping[str, Any]) -> Metric:
     known = parameters(cls)
-    given: dict[str, Any] = {}
-    free: list[str] = []
-    for item in split(inside or ""):
+    parsed: dict[str, Any] = {}
+    members: list[str] = []
+    for item in split_requests(inside or ""):
         key, equals, value = item.partition("=")
         if not equals or "(" in key:
-            free.append(item)
+            members.append(item)
             continue
         key = key.strip()
         _check_known(name, key, known)
-        if key in given:
+        if key in parsed:
             raise UnknownName(f"metric '{name}': setting '{key}' is given twice")
-        given[key] = read_setting(value.strip(), known[key].annotation)
-    if free and "members" not in known:
-        raise UnknownName(f"metric '{name}': '{free[0]}' is not key=value")
-    if free:
-        given["members"] = tuple(free)
+        parsed[key] = read_setting(value.strip(), known[key].annotation)
+    if members and "members" not in known:
+        raise UnknownName(f"metric '{name}': '{members[0]}' is not key=value")
+    if members:
+        parsed["members"] = tuple(members)
     common = {key: value for key, value in settings.items() if key in known and value is not None}
-    chosen = {**common, **given}
+    chosen = {**common, **parsed}
     if isinstance(chosen.get("models"), str):
         chosen["models"] = for_metric(name, chosen["models"])
     return cls(**chosen)
@@ -295,10 +295,10 @@ def _check_known(name: str, setting: str, known: Collection[str]) -> None:
         )
 
 
-def split(text: str) -> list[str]:
+def split_requests(text: str) -> list[str]:
     """Comma-separated requests; commas inside brackets belong to the request.
 
-    >>> split("rouge, hare(mode=paper,threshold=0.7)")
+    >>> split_requests("rouge, hare(mode=paper,threshold=0.7)")
     ['rouge', 'hare(mode=paper,threshold=0.7)']
     """
     parts, depth, start = [], 0, 0

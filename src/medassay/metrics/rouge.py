@@ -63,7 +63,7 @@ class _Rouge(Metric):
 
     parts = ("precision", "recall", "f1")
     width = 1
-    """Words a unit."""
+    """Words per unit."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class _Rouge(Metric):
 
     @abstractmethod
     def hits(self, block: Block, tokens: Tokens) -> tuple[Ints, Ints, Ints]:
-        """Of each pair: units in common, units of the candidate, units of the reference."""
+        """For each pair: units in common, units of the candidate, units of the reference."""
 
     @abstractmethod
     def aligned(self, candidate: str, reference: str) -> Pairs:
@@ -94,14 +94,14 @@ class _Rouge(Metric):
             precision = hits / np.maximum(of_candidate, 1)
             recall = hits / np.maximum(of_reference, 1)
             f1 = _f1(precision, recall)
-            these = cases[len(scores) : len(scores) + len(f1)]
+            block_cases = cases[len(scores) : len(scores) + len(f1)]
             scores += [
                 Score(
                     f,
                     parts={"precision": p, "recall": r, "f1": f},
                     evidence=self._evidence(case) if evidence else {},
                 )
-                for p, r, f, case in zip(precision.tolist(), recall.tolist(), f1.tolist(), these)
+                for p, r, f, case in zip(precision.tolist(), recall.tolist(), f1.tolist(), block_cases)
             ]
         return scores
 
@@ -210,8 +210,8 @@ def _united(
 ) -> Pairs:
     """The hits of ROUGE-Lsum, as (candidate, reference) positions in the whole texts. As in ROUGE-1.5.5,
     a word counts at most as often as it occurs in either text."""
-    left = Counter(word for line in reference for word in line)
-    left &= Counter(word for line in candidate for word in line)
+    remaining = Counter(word for line in reference for word in line)
+    remaining &= Counter(word for line in candidate for word in line)
     starts = [0, *accumulate(len(line) for line in candidate)]
     index = LineIndex(candidate, masks)
     united: dict[tuple[str, ...], dict[int, tuple[int, int]]] = {}
@@ -222,8 +222,8 @@ def _united(
         if words not in united:
             united[words] = union_lcs(line, index)
         for i, (which, j) in united[words].items():
-            if left[line[i]] > 0:
-                left[line[i]] -= 1
+            if remaining[line[i]] > 0:
+                remaining[line[i]] -= 1
                 pairs.append((starts[which] + j, before + i))
         before += len(line)
     return pairs

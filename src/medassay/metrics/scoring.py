@@ -1,7 +1,7 @@
-"""From cases to scores with one metric: what holds for every metric, whoever asks.
+"""From cases to scores with one metric: the rules that hold for every metric.
 
-Every engine, the Python interface and `Metric.score` come here. A case that lacks a field is unscored, one of several
-references is measured against each, a row that breaks the metric has failed and never loses the others.
+Every engine, the Python interface and `Metric.score` use this module. A case that lacks a field is unscored, one with
+several references is measured against each, and a case on which the metric raises has failed without affecting others.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from medassay.scores import Score
 
 
 def survey_all(metrics: Sequence[Metric], batches: Iterable[Sequence[Case]], scored: ScoreSlice) -> None:
-    """Let every metric that is over the set see it, members before what is made of them.
+    """Show the whole set to every metric that depends on it, members before their ensembles.
 
-    `batches` is gone through once for each such metric, so it must be something that can be: a list, or
-    an object that starts anew with each loop.
+    `batches` is iterated once for each such metric, so it must be a list, or an object that starts anew with each loop.
     """
     for metric in metrics:
         if depends_on_set(metric):
@@ -51,12 +50,12 @@ def composed(metric: Metric, measured: Callable[[Metric], list[Score] | None], e
         return scores or []
     columns = [composed(member, measured, evidence) for member in metric.members]
     failures = [_member_failure(metric.members, scores) for scores in zip(*columns)]
-    whole = [[s for s, failed in zip(column, failures) if failed is None] for column in columns]
-    complete = iter(_composed(metric, whole, evidence))
-    return [next(complete) if failed is None else failed for failed in failures]
+    complete_columns = [[s for s, failed in zip(column, failures) if failed is None] for column in columns]
+    composed_scores = iter(_compose_isolated(metric, complete_columns, evidence))
+    return [next(composed_scores) if failed is None else failed for failed in failures]
 
 
-def _composed(metric: Ensemble, columns: Sequence[Sequence[Score]], evidence: bool) -> list[Score]:
+def _compose_isolated(metric: Ensemble, columns: Sequence[Sequence[Score]], evidence: bool) -> list[Score]:
     """Compose all cases at once; where that breaks, one by one."""
     number = len(columns[0])
     if not number:
@@ -68,7 +67,7 @@ def _composed(metric: Ensemble, columns: Sequence[Sequence[Score]], evidence: bo
     except BaseException as error:  # sys.exit, too, is how a metric breaks, and no way to end a run
         if number == 1:
             return [Score.failure(error, _origin(error))]
-    return [score for i in range(number) for score in _composed(metric, [[c[i]] for c in columns], evidence)]
+    return [score for i in range(number) for score in _compose_isolated(metric, [[c[i]] for c in columns], evidence)]
 
 
 def _member_failure(members: Sequence[Metric], scores: Sequence[Score]) -> Score | None:
@@ -102,25 +101,25 @@ def _score_leaf(metric: Metric, cases: Sequence[Case], evidence: bool) -> list[S
     needs = sorted(metric.needs)
     reasons = [lacking(case, needs) for case in cases]
     complete = [case for case, reason in zip(cases, reasons) if reason is None]
-    many = "reference" in metric.needs and any(len(case.references) != 1 for case in complete)
-    measure = _each_reference if many else _isolated
+    several_references = "reference" in metric.needs and any(len(case.references) != 1 for case in complete)
+    measure = _each_reference if several_references else _measure_isolated
     scores = iter(measure(metric, complete, evidence))
     return [next(scores) if reason is None else Score.none(reason) for reason in reasons]
 
 
 def _each_reference(metric: Metric, cases: Sequence[Case], evidence: bool) -> list[Score]:
-    """Every case against each of its references alone, then brought together."""
+    """Measure every case against each of its references alone, then combine the scores of each case."""
     single = [
         case if len(case.references) == 1 else replace(case, references=(reference,))
         for case in cases
         for reference in case.references
     ]
-    scores = iter(_isolated(metric, single, evidence))
-    each = [[next(scores) for _ in case.references] for case in cases]
-    return [many[0] if len(many) == 1 else over_references(metric, many) for many in each]
+    scores = iter(_measure_isolated(metric, single, evidence))
+    by_case = [[next(scores) for _ in case.references] for case in cases]
+    return [of_case[0] if len(of_case) == 1 else over_references(metric, of_case) for of_case in by_case]
 
 
-def _isolated(metric: Metric, cases: Sequence[Case], evidence: bool) -> list[Score]:
+def _measure_isolated(metric: Metric, cases: Sequence[Case], evidence: bool) -> list[Score]:
     """Measure all at once; where that breaks, one by one, so that one row never loses the others."""
     if not cases:
         return []
@@ -131,11 +130,11 @@ def _isolated(metric: Metric, cases: Sequence[Case], evidence: bool) -> list[Sco
     except BaseException as error:  # sys.exit, too, is how a metric breaks, and no way to end a run
         if len(cases) == 1:
             return [Score.failure(error, _origin(error))]
-    return [score for case in cases for score in _isolated(metric, [case], evidence)]
+    return [score for case in cases for score in _measure_isolated(metric, [case], evidence)]
 
 
 def _checked(scores: object, number: int, metric: Metric) -> list[Score]:
-    """What a metric returned, as scores of so many cases; raises where it is nothing of the kind."""
+    """What a metric returned, checked: a list of `number` scores; raises where it is anything else."""
     if not isinstance(scores, list | tuple):
         raise TypeError(f"returned {type(scores).__name__}, not a list of scores")
     if len(scores) != number:

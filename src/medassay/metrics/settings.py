@@ -1,6 +1,6 @@
-"""What a person may set of a metric: read and checked by the annotations of the metric's constructor.
+"""The settings of a metric: read and checked by the annotations of the metric's constructor.
 
-`threshold: Annotated[float | None, Range(0, 1)] = 0.7` is all that a metric says of a setting: text from the command
+`threshold: Annotated[float | None, Range(0, 1)] = 0.7` is all that a metric declares: text from the command
 line is read as that type, and a value of another type or beyond the range is an error, however the metric is made
 (`Metric.__new__` checks). An annotation that is none of the usual ones leaves the value to the metric.
 """
@@ -44,22 +44,22 @@ class Range:
 @cache
 def parameters(cls: type) -> dict[str, inspect.Parameter]:
     """The settings of a class by name, with annotations resolved: its constructor's, and those it passes on."""
-    out: dict[str, inspect.Parameter] = {}
+    settings: dict[str, inspect.Parameter] = {}
     for kind in cls.__mro__:
         init = vars(kind).get("__init__")
         if init is None:
             continue
-        found = list(inspect.signature(init).parameters.values())[1:]
+        init_parameters = list(inspect.signature(init).parameters.values())[1:]
         try:
             hints = get_type_hints(init, include_extras=True)
         except (NameError, TypeError):  # annotations of a third party that mean nothing at run time
             hints = {}
-        for parameter in found:
+        for parameter in init_parameters:
             if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-                out.setdefault(parameter.name, parameter.replace(annotation=hints.get(parameter.name, Any)))
-        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in found):
+                settings.setdefault(parameter.name, parameter.replace(annotation=hints.get(parameter.name, Any)))
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in init_parameters):
             break
-    return out
+    return settings
 
 
 def read_setting(text: str, annotation: Any) -> Any:
@@ -141,7 +141,7 @@ def _is_of(value: object, option: Any, ranges: list[Range]) -> bool:
 
 
 def number(name: str, value: object, least: float, *, whole: bool = False) -> float:
-    """A number of at least `least`, for what is no metric; where `whole`, one without a fraction."""
+    """Check a setting of something that is not a metric: a number of at least `least`, an integer if `whole`."""
     annotation: Any = Annotated[int, Range(least)] if whole else Annotated[float, Range(least)]
     if not _fits(value, annotation):
         raise MedassayError(f"{name}: '{value}' is not {describe(annotation)}")

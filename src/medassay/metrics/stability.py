@@ -27,14 +27,18 @@ FAILURE = "{column}_error"
 
 
 class Distance(Protocol):
-    """A semantic distance between two reports, 0 (the same) to 1; a text where it cannot be had."""
+    """A semantic distance between two reports, 0 (the same) to 1; a reason where it cannot be computed."""
 
     name: str
     roles: tuple[tuple[str, str], ...]
 
-    def settings(self) -> Mapping[str, object]: ...
+    def settings(self) -> Mapping[str, object]:
+        """What changes the distance, for the signature."""
+        ...
 
-    def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | str]: ...
+    def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | str]:
+        """The distance of each pair, or why it cannot be computed."""
+        ...
 
 
 class HareDistance:
@@ -49,21 +53,22 @@ class HareDistance:
         self.roles = self.hare.roles
 
     def settings(self) -> Mapping[str, object]:
-        made = self.hare.settings()
-        return {"models": made["models"], "weights": made["weights"]}
+        settings = self.hare.settings()
+        return {"models": settings["models"], "weights": settings["weights"]}
 
     def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | str]:
+        """1 − the mean of both directions, or why one of them has no score."""
         both = [Case("", b, (a,)) for a, b in pairs] + [Case("", a, (b,)) for a, b in pairs]
         scores = self.hare.measure(both)
-        return [self._mean(one, other) for one, other in zip(scores[: len(pairs)], scores[len(pairs) :])]
+        return [self._mean(forward, backward) for forward, backward in zip(scores[: len(pairs)], scores[len(pairs) :])]
 
     @staticmethod
-    def _mean(there: Score, back: Score) -> float | str:
-        if there.value is None or back.value is None:
+    def _mean(forward: Score, backward: Score) -> float | str:
+        if forward.value is None or backward.value is None:
             # The first call has the original as reference and the other report as candidate.
-            reason = there.unscored or back.unscored or ""
+            reason = forward.unscored or backward.unscored or ""
             return reason.replace("candidate", "other report").replace("reference", "report")
-        return min(max(1.0 - (there.value + back.value) / 2, 0.0), 1.0)
+        return min(max(1.0 - (forward.value + backward.value) / 2, 0.0), 1.0)
 
 
 class EncoderDistance:
@@ -79,6 +84,7 @@ class EncoderDistance:
         return {"models": self.encoder.name}
 
     def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | str]:
+        """1 − cosine of each pair; every distinct text is embedded once."""
         texts = sorted({text for pair in pairs for text in pair})
         vectors = dict(zip(texts, self.encoder.embed(texts)))
         return [float(np.clip(1.0 - vectors[a] @ vectors[b], 0.0, 1.0)) for a, b in pairs]
@@ -86,7 +92,7 @@ class EncoderDistance:
 
 @dataclass(frozen=True, slots=True)
 class _Half:
-    """What the case brings for one half: the other report, or why it failed, or neither (not generated)."""
+    """One half of a case: the other report, or why its generation failed, or neither where nobody generated it."""
 
     text: str | None = None
     failure: str | None = None
@@ -130,36 +136,36 @@ class Stability(Metric):
         return {"mode": self.mode, "distance": self.distance.name, **self.distance.settings(), "failed": "unscored"}
 
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
-        brought = [{name: _half(case, column) for name, column in HALVES.items()} for case in cases]
-        pairs: dict[tuple[str, str], float | str] = {}
-        for case, halves in zip(cases, brought):
+        halves_by_case = [{name: _half(case, column) for name, column in HALVES.items()} for case in cases]
+        distances: dict[tuple[str, str], float | str] = {}
+        for case, halves in zip(cases, halves_by_case):
             for half in halves.values():
                 if half.text is not None:
-                    pairs[case.candidate, half.text] = 0.0
-        changed = [pair for pair in pairs if _plain(pair[0]) != _plain(pair[1])]
-        pairs.update(zip(changed, self.distance.between(changed)))
-        return [self._score(case.candidate, halves, pairs) for case, halves in zip(cases, brought)]
+                    distances[case.candidate, half.text] = 0.0
+        changed = [pair for pair in distances if _collapse_spaces(pair[0]) != _collapse_spaces(pair[1])]
+        distances.update(zip(changed, self.distance.between(changed)))
+        return [self._score(case.candidate, halves, distances) for case, halves in zip(cases, halves_by_case)]
 
     def _score(
-        self, candidate: str, halves: Mapping[str, _Half], pairs: Mapping[tuple[str, str], float | str]
+        self, candidate: str, halves: Mapping[str, _Half], distances: Mapping[tuple[str, str], float | str]
     ) -> Score:
-        kept: dict[str, float] = {}
+        unchanged: dict[str, float] = {}
         for name, half in halves.items():
             if half.failure is not None:
                 return Score.none(f"{name}: {half.failure}")
             if half.text is not None:
-                delta = pairs[candidate, half.text]
+                delta = distances[candidate, half.text]
                 if isinstance(delta, str):
                     return Score.none(f"{name}: {delta}")
-                kept[name] = 1.0 - delta
-        if not kept:
+                unchanged[name] = 1.0 - delta
+        if not unchanged:
             return Score.none(f"no {' and no '.join(HALVES.values())}")
-        value = sum(kept.values()) / len(kept)
-        missing = [name for name in HALVES if name not in kept]
-        evidence: dict[str, Any] = {"stability": {name: round(one, 4) for name, one in kept.items()}}
+        mean = sum(unchanged.values()) / len(unchanged)
+        missing = [name for name in HALVES if name not in unchanged]
+        evidence: dict[str, Any] = {"stability": {name: round(value, 4) for name, value in unchanged.items()}}
         if missing:
-            evidence["partial"] = f"only {', '.join(kept)}: no {', '.join(HALVES[name] for name in missing)}"
-        return Score(value, parts={**kept, "halves": float(len(kept))}, evidence=evidence)
+            evidence["partial"] = f"only {', '.join(unchanged)}: no {', '.join(HALVES[name] for name in missing)}"
+        return Score(mean, parts={**unchanged, "halves": float(len(unchanged))}, evidence=evidence)
 
 
 def _half(case: Case, column: str) -> _Half:
@@ -173,6 +179,6 @@ def _half(case: Case, column: str) -> _Half:
     return _Half(text=text) if text.strip() else _Half(failure=f"the generation failed ({column} is empty)")
 
 
-def _plain(text: str) -> str:
-    """Reports that differ in spaces alone are the same report."""
+def _collapse_spaces(text: str) -> str:
+    """The text with single spaces: reports that differ in spaces alone are the same report."""
     return " ".join(text.split())

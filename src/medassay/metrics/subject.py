@@ -1,7 +1,7 @@
 """The subject: the model whose reports are judged, asked to write them again for stability.
 
 Two kinds: an OpenAI-compatible vision endpoint, and a command of the user's (`mymodel --image {image} --prompt
-{prompt}`), run without a shell. Either writes a report or fails with a reason; nothing ever stands in for a
+{prompt}`), run without a shell. Either writes a report or fails with a reason; nothing ever replaces a
 report that was not written. Images and prompts leave the machine where the endpoint is elsewhere.
 """
 
@@ -39,23 +39,27 @@ _TAIL = 300
 
 
 class GenerationFailed(Exception):
-    """No report came of it; the text says why and stands beside the case."""
+    """The subject wrote no usable report; the message says why and is written beside the case."""
 
 
 class Subject(Protocol):
     """A model that writes a report about an image.
 
-    name: what stands in keys and signatures. side_by_side: how many reports it may write at once. side: the longer
+    name: its name in keys and signatures. concurrency: how many reports it may write at once. side: the longer
     side of the overview that is all it sees of a slide; None where it opens the file itself.
     """
 
     name: str
-    side_by_side: int
+    concurrency: int
     side: int | None
 
-    def write(self, image: Path, system: str, prompt: str) -> str: ...
+    def write(self, image: Path, system: str, prompt: str) -> str:
+        """One report about the image; raises `GenerationFailed`."""
+        ...
 
-    def stop(self) -> None: ...
+    def stop(self) -> None:
+        """End what is running; no further report is written."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +86,16 @@ def read_prompts(spec: str = "subject-1") -> Prompts:
         table = tomllib.loads(text)
         system, plain, attack = (str(table[name]).strip() for name in ("system", "plain", "attack"))
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-        made = Prompts(str(table["version"]), system, plain, attack, digest)
+        prompts = Prompts(str(table["version"]), system, plain, attack, digest)
     except OSError as error:
         raise InputError(f"subject: no prompts '{spec}' ({error.strerror}); use subject-1 or a .toml file") from error
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"subject: {spec}: not a prompt file ({type(error).__name__}: {error})") from error
-    if "{{history}}" not in made.attack:
-        raise InputError(f"subject: {spec}: 'attack' lacks {{{{history}}}}; without it the attack attacks nothing")
-    return made
+    if "{{history}}" not in prompts.attack:
+        raise InputError(
+            f"subject: {spec}: 'attack' lacks {{{{history}}}}; without it no false history reaches the model"
+        )
+    return prompts
 
 
 class EndpointSubject:
@@ -115,7 +121,7 @@ class EndpointSubject:
         if not url or not model:
             raise MedassayError("subject: name both, --subject-url http://localhost:8000/v1 and --subject-model NAME")
         self.side: int | None = int(number("subject: side", side, 64, whole=True))
-        self.side_by_side = int(number("subject: concurrency", concurrency, 1, whole=True))
+        self.concurrency = int(number("subject: concurrency", concurrency, 1, whole=True))
         self.name = f"endpoint:{model}@{urlsplit(url).netloc.rpartition('@')[2]}:side{self.side}"
         self.endpoint = Endpoint(
             url,
@@ -135,7 +141,7 @@ class EndpointSubject:
             reply = self.endpoint.ask(system, prompt, REPORT_TOKENS, image=picture)
         except CallFailed as error:
             raise GenerationFailed(str(error)) from None
-        return checked(reply.text)
+        return checked_report(reply)
 
     def stop(self) -> None:
         """No further call; waits end at once."""
@@ -165,7 +171,7 @@ class CommandSubject:
         if shutil.which(self.words[0]) is None:
             raise MedassayError(f"--subject-command: no program '{self.words[0]}' that can be run")
         self.timeout = number("subject: timeout", timeout, 0.001)
-        self.side_by_side = int(number("subject: concurrency", concurrency, 1, whole=True))
+        self.concurrency = int(number("subject: concurrency", concurrency, 1, whole=True))
         self.name = f"command:{hashlib.sha256(template.encode()).hexdigest()[:12]}"
         self.running: set[subprocess.Popen[bytes]] = set()
 
@@ -187,24 +193,24 @@ class CommandSubject:
         try:
             out, err = process.communicate(timeout=self.timeout)
         except subprocess.TimeoutExpired:
-            _end(process)
+            _kill(process)
             raise GenerationFailed(f"no report within {self.timeout:g} s") from None
         finally:
             self.running.discard(process)
         if process.returncode:
-            raise GenerationFailed(f"exit status {process.returncode}{_said(err)}")
+            raise GenerationFailed(f"exit status {process.returncode}{_error_tail(err)}")
         text = out.decode("utf-8", "replace")
         if not text.strip():
-            raise GenerationFailed(f"wrote nothing{_said(err)}")
-        return checked(text)
+            raise GenerationFailed(f"wrote nothing{_error_tail(err)}")
+        return checked_report(text)
 
     def stop(self) -> None:
         """End what is still running."""
         for process in list(self.running):
-            _end(process)
+            _kill(process)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     """End a command and what it started; it leads a session of its own."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
@@ -213,13 +219,14 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.communicate()
 
 
-def _said(err: bytes) -> str:
+def _error_tail(err: bytes) -> str:
+    """The end of what a command wrote to standard error, for a message; empty where it wrote nothing."""
     text = " ".join(err.decode("utf-8", "replace").split())
     return f": {text[-_TAIL:]}" if text else ""
 
 
-def checked(text: str) -> str:
-    """The report of an answer; empty or endless output is a failure."""
+def checked_report(text: str) -> str:
+    """The report in an answer; raises `GenerationFailed` where it is empty or too long."""
     report = text.strip()
     if not report:
         raise GenerationFailed("wrote nothing")

@@ -73,29 +73,30 @@ class Synoptic(Metric):
         report = check_report(case.candidate, reference.organ if reference else organ)
         if report is None:
             return Score.none("the report names no organ that has a protocol")
-        otherwise = contradicts(report, reference) if reference else {}
-        elements = [element for element in report.elements if self._asked(element, reference)]
+        conflicts = contradicts(report, reference) if reference else {}
+        elements = [element for element in report.elements if self._is_asked_for(element, reference)]
         if not elements:
             return Score.none("nothing is asked of this report")
-        statuses: dict[str, str] = {e.name: "contradicted" if e.name in otherwise else e.status for e in elements}
+        statuses: dict[str, str] = {e.name: "contradicted" if e.name in conflicts else e.status for e in elements}
         parts = {status: float(list(statuses.values()).count(status)) for status in _COUNTED}
         value = parts["present"] / len(elements)
-        drawn = [_drawn(case, e, statuses[e.name], otherwise) for e in elements]
-        shown = {"organ": report.organ, "biopsy": report.biopsy, "elements": drawn, "sentences": _sentences(drawn)}
-        return Score(value, parts={"required": float(len(elements)), **parts}, evidence=shown)
+        rows = [_element_record(case, e, statuses[e.name], conflicts) for e in elements]
+        evidence = {"organ": report.organ, "biopsy": report.biopsy, "elements": rows, "sentences": _sentences(rows)}
+        return Score(value, parts={"required": float(len(elements)), **parts}, evidence=evidence)
 
-    def _asked(self, element: Element, reference: SynopticReport | None) -> bool:
+    def _is_asked_for(self, element: Element, reference: SynopticReport | None) -> bool:
+        """Whether the protocol (or the reference) asks for the element."""
         if self.observable_only and not element.observable:
             return False
         return element.required if reference is None else bool(reference.element(element.name).mentions)
 
 
-def _drawn(case: Case, element: Element, status: str, otherwise: Mapping[str, Any]) -> dict[str, Any]:
+def _element_record(case: Case, element: Element, status: str, conflicts: Mapping[str, Any]) -> dict[str, Any]:
     """An element as evidence: where it is stated, and why it is in conflict."""
-    places = [[mention.start, mention.end] for mention in element.mentions[:1]]
-    row: dict[str, Any] = {"element": element.name, "status": status, "at": places}
-    if element.name in otherwise:
-        mine, theirs = otherwise[element.name]
+    spans = [[mention.start, mention.end] for mention in element.mentions[:1]]
+    row: dict[str, Any] = {"element": element.name, "status": status, "at": spans}
+    if element.name in conflicts:
+        mine, theirs = conflicts[element.name]
         row["at"] = [[mine.start, mine.end]]
         row["reason"] = f"{mine.key} {mine.value}, in the reference {theirs.value}"
         row["reference"] = [theirs.start, theirs.end]
@@ -107,7 +108,7 @@ def _drawn(case: Case, element: Element, status: str, otherwise: Mapping[str, An
 
 
 def _sentences(elements: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The quoted stretches, for the page."""
+    """The quoted spans, for the report page."""
     return [
         {
             "side": "candidate", "start": start, "end": end, "score": _COUNTED[row["status"]],

@@ -57,13 +57,13 @@ class Trust(Ensemble):
         models: str | None = None,
     ) -> None:
         super().__init__()
-        found = policy if isinstance(policy, Policy) else read_policy(Path(policy)) if policy else Policy()
+        chosen = policy if isinstance(policy, Policy) else read_policy(Path(policy)) if policy else Policy()
         if weights is not None:
-            given = parse_weights(weights) if isinstance(weights, str) else weights
-            found = replace(found, weights=given, name=f"{found.name}*")
-        self.policy = found
+            parsed = parse_weights(weights) if isinstance(weights, str) else weights
+            chosen = replace(chosen, weights=parsed, name=f"{chosen.name}*")
+        self.policy = chosen
         self.mode = mode
-        self.members = _dimensions(members, mode, models, found)
+        self.members = _dimensions(members, mode, models, chosen)
         if mode == "paper":
             self.bounds = (-1.0, 1.0)
         self.reads = frozenset().union(*(member.needs | member.reads for member in self.members)) - self.needs
@@ -74,17 +74,17 @@ class Trust(Ensemble):
             "weights": "/".join(f"{self.policy.weights[name]:g}" for name in DIMENSIONS),
             "policy": f"{self.policy.name}@{self.policy.digest}",
             "partial": "unscored",
-            **{member.name.partition("(")[0]: _short(member) for member in self.members},
+            **{member.name.partition("(")[0]: _signature_hash(member) for member in self.members},
         }
 
     def compose(self, scores: Sequence[Sequence[Score]], evidence: bool = False) -> list[Score]:
-        return [self.one(case) for case in zip(*scores)]
+        return [self.compose_case(case) for case in zip(*scores)]
 
-    def one(self, scores: Sequence[Score]) -> Score:
+    def compose_case(self, scores: Sequence[Score]) -> Score:
         """Trust of one case from the scores of its members."""
         assessed: dict[str, float] = {}
         missing: dict[str, str] = {}
-        carried = against = 0.0
+        assessed_weight = contradictions = 0.0
         for member, score in zip(self.members, scores):
             name = member.name.partition("(")[0]
             weight = self.policy.weights[name]
@@ -93,11 +93,11 @@ class Trust(Ensemble):
                 continue
             # Trust is a weighted mean of shares: a cosine below 0 grounds nothing. The paper takes it as it is.
             assessed[name] = score.value if self.mode == "paper" else min(max(score.value, 0.0), 1.0)
-            against += score.parts.get("contradictions", 0.0)
+            contradictions += score.parts.get("contradictions", 0.0)
             if "partial" in score.evidence:
                 missing[f"{name} in part"] = str(score.evidence["partial"])
                 weight /= 2
-            carried += weight
+            assessed_weight += weight
         if not assessed and set(missing.values()) == {"empty candidate"}:
             return Score.none("empty candidate", {f"{ROUTE}.unscored": "empty candidate"})
         partial = "; ".join(
@@ -107,7 +107,7 @@ class Trust(Ensemble):
         all_weights = math.fsum(self.policy.weights.values())
         total = math.fsum(self.policy.weights[name] * value for name, value in assessed.items()) / all_weights
         full = {name: value for name, value in assessed.items() if f"{name} in part" not in missing}
-        route, why = self.policy.route(None if partial else total, full, partial, int(against))
+        route, why = self.policy.route(None if partial else total, full, partial, int(contradictions))
         evidence: dict[str, Any] = {
             "trust": {
                 "route": route,
@@ -118,7 +118,7 @@ class Trust(Ensemble):
             }
         }
         labels = {ROUTE: route, f"{ROUTE}.why": why}
-        parts = {**assessed, "weight": carried / all_weights}
+        parts = {**assessed, "weight": assessed_weight / all_weights}
         if not partial:
             return Score(total, parts=parts, evidence=evidence, labels=labels)
         labels = {PARTIAL: partial, **labels}
@@ -130,21 +130,21 @@ def _dimensions(members: Sequence[str | Metric], mode: str, models: str | None, 
     """One metric for each dimension that counts, in the order of the paper."""
     from medassay.metrics.registry import load_metrics
 
-    found: dict[str, Metric] = {}
-    for one in members:
-        (metric,) = (one,) if isinstance(one, Metric) else load_metrics(one, mode=mode, models=models)
+    by_name: dict[str, Metric] = {}
+    for member in members:
+        (metric,) = (member,) if isinstance(member, Metric) else load_metrics(member, mode=mode, models=models)
         name = metric.name.partition("(")[0]
-        if name not in DIMENSIONS or name in found:
+        if name not in DIMENSIONS or name in by_name:
             raise MedassayError(f"trust: '{metric.name}' is no further dimension; they are {', '.join(DIMENSIONS)}")
-        found[name] = metric
+        by_name[name] = metric
     for name in policy.used:
-        if name not in found:
-            (found[name],) = load_metrics(name, mode=mode, models=models)
-    return tuple(found[name] for name in DIMENSIONS if name in found)
+        if name not in by_name:
+            (by_name[name],) = load_metrics(name, mode=mode, models=models)
+    return tuple(by_name[name] for name in DIMENSIONS if name in by_name)
 
 
-def _short(member: Metric) -> str:
-    """What made a dimension, in the signature of trust: a hash, its own signature stands beside it."""
+def _signature_hash(member: Metric) -> str:
+    """A short hash of a dimension's signature, for the signature of trust; the full one is written beside it."""
     import hashlib
 
     return hashlib.sha256(str(member.signature).encode()).hexdigest()[:8]
@@ -168,5 +168,5 @@ def load_trust(
             raise UnknownName(
                 f"trust: no dimension has a setting '{setting}'{nearest(setting, known)}. Known: {listed}"
             )
-    found = policy if policy is None or isinstance(policy, Policy) else str(policy)
-    return Trust(members, mode=mode, weights=weights, policy=found)
+    chosen = policy if policy is None or isinstance(policy, Policy) else str(policy)
+    return Trust(members, mode=mode, weights=weights, policy=chosen)

@@ -64,12 +64,12 @@ class WordNet:
 
     def _synonyms(self, word: str) -> frozenset[str]:
         """Single words that share a meaning with `word`, in any part of speech; itself included."""
-        found = {word}
+        synonyms = {word}
         for pos in _POS:
             for form in self._forms(word.lower(), pos):
                 for offset in self._offsets(form, pos):
-                    found.update(name for name in self._lemmas(pos, offset) if "_" not in name)
-        return frozenset(found)
+                    synonyms.update(name for name in self._lemmas(pos, offset) if "_" not in name)
+        return frozenset(synonyms)
 
     def _forms(self, word: str, pos: str) -> list[str]:
         """The word and its base forms, those that the dictionary has."""
@@ -134,8 +134,8 @@ class WordNet:
 def installed() -> WordNet | None:
     """The machine's WordNet, or None."""
     folders = []
-    if given := os.environ.get("WNSEARCHDIR"):
-        folders.append(given)
+    if search_folder := os.environ.get("WNSEARCHDIR"):
+        folders.append(search_folder)
     if home := os.environ.get("WNHOME"):
         folders.append(str(Path(home) / "dict"))
     folders += ["/usr/share/wordnet", "/usr/local/WordNet-3.0/dict"]

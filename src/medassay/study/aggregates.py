@@ -1,4 +1,4 @@
-"""A column of scores as what its aggregate is made of, and that aggregate by system: the number that `score` prints."""
+"""The aggregate of each metric by system, as `medassay score` prints it, with its interval."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from medassay.engine.score_table import ScoreTable
 from medassay.metrics.base import Metric
 from medassay.study.pairing import Pairing
 from medassay.study.resampling import Estimate, Floats, Ints
-from medassay.study.studentised import Studentised, bootstrap_t, quotient
-
-_FEW_CLUSTERS = 50
-"""A system with fewer clusters is resampled on its own clusters, so that no resample comes up empty."""
+from medassay.study.studentised import FEW_CLUSTERS, Studentised, bootstrap_t, quotient
 
 
 @dataclass(frozen=True)
@@ -23,7 +20,7 @@ class Series:
     """One metric's scores, row by row.
 
     values: [rows], NaN where a row is unscored.
-    statistics: [rows, k], what the aggregate is made of: the value itself where that is the mean.
+    statistics: [rows, k], the terms of the aggregate: the value itself where the aggregate is the mean.
     metric: combines the statistics of a corpus-level metric; None where the aggregate is the mean.
     """
 
@@ -64,30 +61,30 @@ def aggregates(
     series: Mapping[str, Series], paired: Pairing, resamples: int, seed: int
 ) -> dict[str, dict[str, Estimate]]:
     """By metric and system, the aggregate over the system's scored rows with its 95 % interval over clusters."""
-    out: dict[str, dict[str, Estimate]] = {metric: {} for metric in series}
+    estimates: dict[str, dict[str, Estimate]] = {metric: {} for metric in series}
     clusters = paired.row_clusters
     count = int(clusters.max(initial=0)) + 1
     shared: list[tuple[str, str, Floats]] = []
     for metric, column in series.items():
         for code, system in enumerate(paired.systems):
             rows = np.flatnonzero((paired.system_of_row == code) & ~np.isnan(column.values))
-            out[metric][system] = Estimate(math.nan)
+            estimates[metric][system] = Estimate(math.nan)
             if not len(rows):
                 continue
             terms = np.concatenate([column.statistics[rows], np.ones((len(rows), 1))], axis=1)
             sums = column.cluster_sums(terms, clusters[rows], count)
-            if (sums[:, -1] > 0).sum() >= _FEW_CLUSTERS:
+            if (sums[:, -1] > 0).sum() >= FEW_CLUSTERS:
                 shared.append((metric, system, sums))
             else:
                 own = sums[sums[:, -1] > 0]
-                (drawn,) = bootstrap_t([(own, column.combine)], resamples, seed)
-                out[metric][system] = _estimate(drawn, len(rows))
+                (statistic,) = bootstrap_t([(own, column.combine)], resamples, seed)
+                estimates[metric][system] = _estimate(statistic, len(rows))
     blocks = ((sums, series[metric].combine) for metric, _, sums in shared)
-    for (metric, system, sums), drawn in zip(shared, bootstrap_t(blocks, resamples, seed)):
-        out[metric][system] = _estimate(drawn, int(sums[:, -1].sum()))
-    return out
+    for (metric, system, sums), statistic in zip(shared, bootstrap_t(blocks, resamples, seed)):
+        estimates[metric][system] = _estimate(statistic, int(sums[:, -1].sum()))
+    return estimates
 
 
-def _estimate(drawn: Studentised, n: int) -> Estimate:
-    low, high = drawn.interval()
-    return Estimate(drawn.value, low, high, n=n)
+def _estimate(statistic: Studentised, n: int) -> Estimate:
+    low, high = statistic.interval()
+    return Estimate(statistic.value, low, high, n=n)

@@ -53,8 +53,8 @@ class _Units:
         values = np.unique(paired[~np.isnan(paired)])
         counts = np.zeros((paired.shape[1] if paired.size else 0, len(values)))
         for row in paired if len(counts) else ():
-            given = np.flatnonzero(~np.isnan(row))
-            np.add.at(counts, (given, np.searchsorted(values, row[given])), 1)
+            rated = np.flatnonzero(~np.isnan(row))
+            np.add.at(counts, (rated, np.searchsorted(values, row[rated])), 1)
         return cls(counts, values)
 
 
@@ -202,7 +202,7 @@ def intraclass_correlation(ratings: ArrayLike, kind: IccKind = "agreement", *, a
 def count_f1(first: ArrayLike, second: ArrayLike, tolerance: float = 0) -> float:
     """F1 between two raters' counts where counts within `tolerance` of each other match; 0…1.
 
-    Each rater gives one count an item, so micro precision, recall and F1 coincide: the share of
+    Each rater gives one count per item, so micro precision, recall and F1 coincide: the share of
     shared items whose counts differ by at most the tolerance. NaN where no item is shared.
     """
     if tolerance < 0:
@@ -212,7 +212,7 @@ def count_f1(first: ArrayLike, second: ArrayLike, tolerance: float = 0) -> float
 
 
 Spans = Sequence[tuple[int, int]]
-"""Stretches [start, end) of one text."""
+"""Spans [start, end) of one text."""
 
 
 def span_f1(first: Sequence[Spans], second: Sequence[Spans], *, exact: bool = False) -> float:
@@ -230,9 +230,9 @@ def span_f1(first: Sequence[Spans], second: Sequence[Spans], *, exact: bool = Fa
     ours, theirs = sum(map(len, first)), sum(map(len, second))
     if not ours + theirs:
         return float("nan")
-    matched = sum(_matching(a, b, exact) for a, b in zip(first, second))
-    found = sum(_matching(b, a, exact) for a, b in zip(first, second))
-    precision, recall = matched / ours if ours else 0.0, found / theirs if theirs else 0.0
+    matched_first = sum(_matching(a, b, exact) for a, b in zip(first, second))
+    matched_second = sum(_matching(b, a, exact) for a, b in zip(first, second))
+    precision, recall = matched_first / ours if ours else 0.0, matched_second / theirs if theirs else 0.0
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
@@ -288,14 +288,14 @@ def alpha_interval(
     if np.isnan(value):
         return Estimate(value, n=len(paired))
     names = [clusters[i] for i in paired] if clusters is not None else list(map(int, paired))
-    place = {name: k for k, name in enumerate(dict.fromkeys(names))}
-    member = np.array([place[name] for name in names])
-    if len(place) < FEWEST_CLUSTERS:
+    cluster_number = {name: k for k, name in enumerate(dict.fromkeys(names))}
+    cluster_of = np.array([cluster_number[name] for name in names])
+    if len(cluster_number) < FEWEST_CLUSTERS:
         return Estimate(value, n=len(paired))
     units = _Units.of(table)
     rng = np.random.default_rng(seed)
-    draws = rng.multinomial(len(place), np.full(len(place), 1 / len(place)), size=resamples)
-    values = _alphas(units, level, draws[:, member].astype(np.float64))
+    draws = rng.multinomial(len(cluster_number), np.full(len(cluster_number), 1 / len(cluster_number)), size=resamples)
+    values = _alphas(units, level, draws[:, cluster_of].astype(np.float64))
     low, high = interval(values)
     return Estimate(value, low, high, n=len(paired))
 
@@ -327,20 +327,28 @@ def difference_interval(
     side is empty; no interval below three clusters or where the difference does not vary. `n` counts both sides.
     """
     x = np.asarray(values, dtype=np.float64)
-    on = np.asarray(treated, dtype=bool)
-    place = {name: k for k, name in enumerate(dict.fromkeys(clusters))}
-    member = np.array([place[name] for name in clusters], dtype=np.int64)
-    if not on.any() or on.all():
+    is_treated = np.asarray(treated, dtype=bool)
+    cluster_number = {name: k for k, name in enumerate(dict.fromkeys(clusters))}
+    cluster_of = np.array([cluster_number[name] for name in clusters], dtype=np.int64)
+    if not is_treated.any() or is_treated.all():
         return Estimate(float("nan"), n=len(x))
-    sums = np.stack([np.bincount(member, w, len(place)) for w in (x * on, 1.0 * on, x * ~on, 1.0 * ~on)], axis=1)
+    sums = np.stack(
+        [
+            np.bincount(cluster_of, w, len(cluster_number))
+            for w in (x * is_treated, 1.0 * is_treated, x * ~is_treated, 1.0 * ~is_treated)
+        ],
+        axis=1,
+    )
 
     def difference(total: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(total[..., 0] / total[..., 1] - total[..., 2] / total[..., 3])
 
     value = float(difference(sums.sum(axis=0)))
-    if len(place) < FEWEST_CLUSTERS:
+    if len(cluster_number) < FEWEST_CLUSTERS:
         return Estimate(value, n=len(x))
-    draws = np.random.default_rng(seed).multinomial(len(place), np.full(len(place), 1 / len(place)), size=resamples)
+    draws = np.random.default_rng(seed).multinomial(
+        len(cluster_number), np.full(len(cluster_number), 1 / len(cluster_number)), size=resamples
+    )
     low, high = interval(difference(draws.astype(np.float64) @ sums))
     return Estimate(value, low, high, n=len(x))

@@ -51,10 +51,10 @@ def _kendall_p(x: Floats, y: Floats, tau: float) -> float:
         return math.nan
     a, b = _ties(x), _ties(y)
     pairs = n * (n - 1) / 2
-    left_x, left_y = pairs - float((a * (a - 1)).sum()) / 2, pairs - float((b * (b - 1)).sum()) / 2
-    score = tau * math.sqrt(left_x * left_y)
-    whole = n * (n - 1) * (2 * n + 5)
-    variance = (whole - float((a * (a - 1) * (2 * a + 5)).sum()) - float((b * (b - 1) * (2 * b + 5)).sum())) / 18
+    pairs_x, pairs_y = pairs - float((a * (a - 1)).sum()) / 2, pairs - float((b * (b - 1)).sum()) / 2
+    score = tau * math.sqrt(pairs_x * pairs_y)
+    untied = n * (n - 1) * (2 * n + 5)
+    variance = (untied - float((a * (a - 1) * (2 * a + 5)).sum()) - float((b * (b - 1) * (2 * b + 5)).sum())) / 18
     variance += float((a * (a - 1)).sum()) * float((b * (b - 1)).sum()) / (2 * n * (n - 1))
     triples = float((a * (a - 1) * (a - 2)).sum()) * float((b * (b - 1) * (b - 2)).sum())
     variance += triples / (9 * n * (n - 1) * (n - 2))

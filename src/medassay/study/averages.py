@@ -49,35 +49,39 @@ def average_correlations(
     {('rouge', 'f1'): 0.6, ('bleu', 'f1'): 0.1}
     """
     values: dict[tuple[str, str], list[float]] = {}
-    for one in sets:
-        for cell, value in one.items():
+    for correlations in sets:
+        for cell, value in correlations.items():
             values.setdefault(cell, []).append(value)
     return {cell: sum(v) / len(v) for cell, v in values.items()}, {cell: len(v) for cell, v in values.items()}
 
 
 def aggregate(f1: float, hallucination: float, omission: float) -> float:
-    """¼(2 r_F1 − r_H − r_O), from correlations with factual F1, hallucination and omission; −1…1, higher is better."""
+    """¼(2 r_F1 − r_H − r_O), from correlations with factual F1, hallucination and omission; −1…1, higher is better.
+
+    The aggregate of Ben Abacha et al. 2023, section 6.
+    """
     return (2 * f1 - hallucination - omission) / 4
 
 
 def cross_data(studies: Mapping[str, Validation]) -> CrossData:
     """Average several validations, by the name of their data."""
-    every = list(studies.values())
-    coefficient = every[0].coefficient
+    validations = list(studies.values())
+    coefficient = validations[0].coefficient
     cells = [
-        {(a.metric, a.human): a.item[coefficient].value for a in study.agreements if not a.reason} for study in every
+        {(a.metric, a.human): a.item[coefficient].value for a in study.agreements if not a.reason}
+        for study in validations
     ]
     averages, counts = average_correlations(cells)
-    metrics = tuple(dict.fromkeys(metric for study in every for metric in study.metrics))
-    humans = tuple(dict.fromkeys(human for study in every for human in study.humans))
-    higher = {name: up for study in every for name, up in study.higher.items()}
-    three = next((study.aggregate_of for study in every if study.aggregate_of), ())
+    metrics = tuple(dict.fromkeys(metric for study in validations for metric in study.metrics))
+    humans = tuple(dict.fromkeys(human for study in validations for human in study.humans))
+    higher = {name: up for study in validations for name, up in study.higher.items()}
+    aggregate_columns = next((study.aggregate_of for study in validations if study.aggregate_of), ())
     aggregates = {}
-    for metric in metrics if three else ():
-        parts = [averages.get((metric, human)) for human in three]
+    for metric in metrics if aggregate_columns else ():
+        parts = [averages.get((metric, human)) for human in aggregate_columns]
         known = [part for part in parts if part is not None]
         if len(known) == 3:
             aggregates[metric] = (1.0 if higher[metric] else -1.0) * aggregate(*known)
     return CrossData(
-        tuple(studies), metrics, humans, higher, averages, counts, aggregates, three, coefficient
+        tuple(studies), metrics, humans, higher, averages, counts, aggregates, aggregate_columns, coefficient
     )  # fmt: skip

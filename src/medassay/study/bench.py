@@ -137,8 +137,8 @@ class _Group:
 
     def of(self, i: int, form: str, matches: Callable[[Version], bool] = lambda version: True) -> Floats:
         """The numbers of one document's versions of a form; those without a number are left out."""
-        kept = [version.form == form and matches(version) for version in self.documents[i].versions]
-        row: Floats = self.values[i][np.array(kept, bool)]
+        selected = [version.form == form and matches(version) for version in self.documents[i].versions]
+        row: Floats = self.values[i][np.array(selected, bool)]
         return np.asarray(row[np.isfinite(row)])
 
     def wrong(self, i: int, matches: Callable[[Version], bool] = lambda version: True) -> Floats:
@@ -172,8 +172,8 @@ class _Group:
             by_severity=each("severity", ("critical", "minor")),
             by_wording=each("wording", ("verbatim", "reworded")),
             false_alarms=self.false_alarms(resamples, seed),
-            copy=self.copies(resamples, seed),
-            unrelated=self.strangers(resamples, seed),
+            copy=self.copy_not_below(resamples, seed),
+            unrelated=self.unrelated_lowest(resamples, seed),
             spearman=rank["spearman"],
             kendall=rank["kendall"],
             claims=self.area(("not_stated", "contradicted"), resamples, seed),
@@ -191,24 +191,24 @@ class _Group:
         joined = {form: np.concatenate(numbers) for form, numbers in groups.items()}
         return {form: sign * float(np.median(numbers)) for form, numbers in joined.items() if len(numbers)}
 
-    def copies(self, resamples: int, seed: int) -> Estimate:
+    def copy_not_below(self, resamples: int, seed: int) -> Estimate:
         """Share of pairs where a paraphrase does not score above the copy."""
         rows = range(len(self.documents))
         pairs = [_above(self.of(i, "paraphrase"), self.of(i, "copy"), self.tie) for i in rows]
         return _rate(pairs, resamples, seed).scaled(-1.0, 1.0)
 
-    def strangers(self, resamples: int, seed: int) -> Estimate:
+    def unrelated_lowest(self, resamples: int, seed: int) -> Estimate:
         """Share of documents whose unrelated text scores below every other text of it."""
         sums = []
         for i in range(len(self.documents)):
-            stranger = self.of(i, "unrelated")
+            unrelated = self.of(i, "unrelated")
             rest = np.concatenate([self.of(i, form) for form in ("copy", "paraphrase", "graded")] + [self.wrong(i)])
-            if len(stranger) and len(rest):
-                sums.append((float(stranger.max() < rest.min() - self.tie), 1.0))
+            if len(unrelated) and len(rest):
+                sums.append((float(unrelated.max() < rest.min() - self.tie), 1.0))
         return _rate(sums, resamples, seed)
 
     def false_alarms(self, resamples: int, seed: int) -> Estimate:
-        """Paraphrases that an alarm rings for which is set to catch half of the wrong versions."""
+        """The share of paraphrases below the threshold that catches half of the wrong versions."""
         count = len(self.documents)
         wrong, wrong_of = _joined([self.wrong(i) for i in range(count)])
         right, right_of = _joined([self.of(i, "paraphrase") for i in range(count)])
@@ -219,9 +219,9 @@ class _Group:
             order = np.argsort(wrong, kind="stable")
             running = np.cumsum(weights[:, wrong_of[order]], axis=1)
             reached = np.argmax(running >= CAUGHT * running[:, -1:], axis=1)
-            rung = right[None, :] <= wrong[order][reached][:, None] + self.tie
+            alarmed = right[None, :] <= wrong[order][reached][:, None] + self.tie
             weighted = weights[:, right_of]
-            return np.asarray((rung * weighted).sum(axis=1) / np.maximum(weighted.sum(axis=1), 1e-12))
+            return np.asarray((alarmed * weighted).sum(axis=1) / np.maximum(weighted.sum(axis=1), 1e-12))
 
         return replace(_resampled(share, count, resamples, seed), n=len(right))
 
@@ -260,7 +260,7 @@ class _Group:
         number, rows = np.array(values), np.array(owner, np.int64)
 
         def areas(weights: Floats) -> Floats:
-            return _area(number, truth, weights[:, rows])
+            return weighted_auc(number, truth, weights[:, rows])
 
         return replace(_resampled(areas, len(self.documents), resamples, seed), n=len(values))
 
@@ -289,9 +289,9 @@ def _above(better: Floats, worse: Floats, by: float) -> tuple[float, float]:
 
 def _rate(sums: Sequence[tuple[float, float]], resamples: int, seed: int) -> Estimate:
     """Hits and pairs by document as a share with its interval; documents without a pair are not resampled."""
-    array = np.array(sums).reshape(-1, 2)
-    kept = array[array[:, 1] > 0]
-    return replace(ratio(kept, resamples, seed, (0.0, 1.0)), n=int(kept[:, 1].sum()))
+    hits_and_pairs = np.array(sums).reshape(-1, 2)
+    with_pairs = hits_and_pairs[hits_and_pairs[:, 1] > 0]
+    return replace(ratio(with_pairs, resamples, seed, (0.0, 1.0)), n=int(with_pairs[:, 1].sum()))
 
 
 def _joined(rows: Sequence[Floats]) -> tuple[Floats, Any]:
@@ -312,7 +312,7 @@ def _resampled(statistic: Callable[[Floats], Floats], count: int, resamples: int
     return Estimate(value, *interval(np.concatenate(drawn)))
 
 
-def _area(values: Floats, positive: Mask, weights: Floats) -> Floats:
+def weighted_auc(values: Floats, positive: Mask, weights: Floats) -> Floats:
     """Weighted area under the curve by row of weights; NaN where a row has no weight on one side."""
     order = np.argsort(values, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(values[order])), len(values) - 1)

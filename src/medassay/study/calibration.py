@@ -38,7 +38,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A threshold that keeps a promise: `bound` is what the risk is at most (or the precision at least)."""
+    """A threshold with its guarantee: `bound` is the most that the risk is (or the least that the precision is)."""
 
     point: Point
     bound: float
@@ -96,7 +96,7 @@ def lower_bound(errors: int, n: int, confidence: float = 0.95) -> float:
 
 
 def least_data(risk: float, confidence: float = 0.95) -> int:
-    """How many labelled reports without a single error it takes to promise this risk.
+    """How many labelled reports without a single error guarantee this risk.
 
     >>> least_data(0.05), least_data(0.1)
     (59, 29)
@@ -113,13 +113,13 @@ def curve(
     if not resamples or not points:
         return points
     chosen = scores[:, None] >= np.array(thresholds)[None, :]
-    own = np.arange(len(scores)) if clusters is None else clusters
-    blocks = ((cluster_sums(own, rows * bad, rows), quotient) for rows in chosen.astype(float).T)
-    out = []
+    cluster_of = np.arange(len(scores)) if clusters is None else clusters
+    blocks = ((cluster_sums(cluster_of, rows * bad, rows), quotient) for rows in chosen.astype(float).T)
+    with_intervals = []
     for point, statistic in zip(points, bootstrap_t(blocks, resamples, seed)):
         low, high = statistic.interval((0.0, 1.0))
-        out.append(replace(point, low=low, high=high))
-    return out
+        with_intervals.append(replace(point, low=low, high=high))
+    return with_intervals
 
 
 def _point(scores: Floats, bad: Floats, threshold: float) -> Point:
@@ -159,16 +159,16 @@ def reject_threshold(scores: Floats, bad: Floats, precision: float, confidence: 
 
     The same test from the other end; `point` counts the reports *below* the threshold.
     """
-    turned = deploy_threshold(-scores, 1.0 - bad, 1.0 - precision, confidence)
-    if turned is None:
+    mirrored = deploy_threshold(-scores, 1.0 - bad, 1.0 - precision, confidence)
+    if mirrored is None:
         return None
-    highest = -turned.point.threshold
+    highest = -mirrored.point.threshold
     above = scores[scores > highest]
     # Between the last report that is rejected and the next: `trust < threshold` rejects exactly these.
     threshold = float((highest + above.min()) / 2) if len(above) else min(1.0, math.nextafter(highest, 2.0))
-    n, errors = turned.point.n, turned.point.n - turned.point.errors
+    n, errors = mirrored.point.n, mirrored.point.n - mirrored.point.errors
     point = Point(threshold, n / len(scores), n, errors, errors / n)
-    return Choice(point, 1.0 - turned.bound)
+    return Choice(point, 1.0 - mirrored.bound)
 
 
 def aurc(scores: Floats, bad: Floats) -> float:
@@ -217,7 +217,7 @@ def reliability(scores: Floats, bad: Floats, bins: int = 10) -> list[Bin]:
 def ece(bins: Sequence[Bin]) -> float:
     """Expected calibration error, 0–1, lower is better: how far scores lie from acceptable shares, by bin.
 
-    Trust is no probability; this says how wrong it would be to read it as one.
+    Trust is not a probability; this is the error of reading it as one.
     """
     total = sum(group.n for group in bins)
     return math.fsum(group.n * abs(group.score - group.good) for group in bins) / total if total else math.nan

@@ -2,7 +2,7 @@
 
 Rules are data (`rules/*.tsv`). Every choice is drawn from a generator seeded by the text and the kind, so
 that the same text and seed give the same change. A change that finds nothing to change is `NotMade`, with
-the reason: it never counts as a change without effect. The errors are for testing metrics, nothing else.
+the reason: it never counts as a change without effect. The errors are for testing metrics only.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _swaps(kind: str) -> tuple[re.Pattern[str] | None, dict[str, tuple[str, list
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """Characters [start, end) give way to one of `instead`."""
+    """Characters [start, end) are replaced by one of `instead`."""
 
     start: int
     end: int
@@ -110,7 +110,7 @@ class _Edit:
 
 
 def _edits(text: str, kind: str, random: np.random.Generator) -> list[_Edit]:
-    """Every single place where a rule of this kind could change the text."""
+    """Every edit that a rule of this kind could make in the text."""
     edits: list[_Edit] = []
     for pattern, replacements in _rewrites(kind):
         for match in pattern.finditer(text):
@@ -175,33 +175,33 @@ def _omission(text: str, random: np.random.Generator) -> str | NotMade:
     """One sentence, or one clause of the only sentence, is left out."""
     spans = [(a, b) for a, b in sentences(text)]
     if len(spans) > 1:
-        fit = [(a, b) for a, b in spans if len(text[a:b].split()) >= 3]
-        if not fit:
+        eligible = [(a, b) for a, b in spans if len(text[a:b].split()) >= 3]
+        if not eligible:
             return NotMade("no sentence of three words or more")
-        a, b = fit[int(random.integers(len(fit)))]
+        a, b = eligible[int(random.integers(len(eligible)))]
         return (text[:a].rstrip(" ") + " " + text[b:].lstrip(" ")).strip()
     cuts = [match.span() for match in _CLAUSE.finditer(text)]
-    fit = [(a, e) for (a, b), e in zip(cuts, [*(c[0] for c in cuts[1:]), len(text.rstrip(". "))]) if e - b > 12]
-    if not fit:
+    eligible = [(a, e) for (a, b), e in zip(cuts, [*(c[0] for c in cuts[1:]), len(text.rstrip(". "))]) if e - b > 12]
+    if not eligible:
         return NotMade("a single statement")
-    a, e = fit[int(random.integers(len(fit)))]
+    a, e = eligible[int(random.integers(len(eligible)))]
     return text[:a] + text[e:]
 
 
 def _invention(text: str, random: np.random.Generator) -> str | NotMade:
-    fit = [
+    eligible = [
         row["sentence"]
         for row in _rows("inventions.tsv")
         if re.search(row["when"], text, re.I) and not re.search(row["unless"], text, re.I)
     ]
-    if not fit:
+    if not eligible:
         return NotMade("every statement to add is spoken of already")
-    added = str(random.choice(fit))
-    return text.rstrip() + " " + (added.upper() if text.isupper() else added)
+    sentence = str(random.choice(eligible))
+    return text.rstrip() + " " + (sentence.upper() if text.isupper() else sentence)
 
 
 def _contradiction(text: str, random: np.random.Generator) -> str | NotMade:
-    """A sentence is said again at the end, denied; the first stays."""
+    """A sentence is repeated at the end, negated; the first stays."""
     spans = sentences(text)
     for i in random.permutation(len(spans)):
         sentence = text[slice(*spans[i])]
@@ -257,7 +257,7 @@ def _headings(text: str, random: np.random.Generator) -> str | NotMade:
 
 
 def _throughout(text: str, kind: str) -> str | NotMade:
-    """Every place that a harmless rule knows, each changed once."""
+    """The text with every edit of a harmless rule."""
     edits: list[_Edit] = []
     for pattern, replacements in _rewrites(kind):
         for match in pattern.finditer(text):
@@ -329,11 +329,11 @@ def visible() -> tuple[dict[str, Visible], re.Pattern[str]]:
 
 
 def hallucinate(text: str, seed: int = 1) -> str | NotMade:
-    """The report as if written about another image: what it says it sees gives way to what its image does not show.
+    """The report as if written about another image: its visible findings are replaced by others.
 
     Every visible name of the table (`rules/visible.tsv`) is replaced by one of its class from a group that the
     text does not mention and that could not pass for the original; one group is replaced by one other throughout,
-    so that the report stays coherent and only the image can give it away.
+    so that the report stays coherent and the error shows only beside the image.
 
     >>> hallucinate("Colon: adenocarcinoma with irregular glands.") != "Colon: adenocarcinoma with irregular glands."
     True
@@ -345,22 +345,22 @@ def hallucinate(text: str, seed: int = 1) -> str | NotMade:
     matches = [(match, known[match[0].lower()]) for match in pattern.finditer(text)]
     if not matches:
         return NotMade("no visible finding that the table knows")
-    spoken = {finding.group for _, finding in matches}
+    mentioned = {finding.group for _, finding in matches}
     replacements: dict[tuple[str, str], str] = {}
     for _, finding in matches:
         if (finding.kind, finding.group) not in replacements:
-            fit = sorted(
+            eligible = sorted(
                 {
                     other.group
                     for other in known.values()
                     if other.kind == finding.kind
-                    and other.group not in spoken | finding.unlike
+                    and other.group not in mentioned | finding.unlike
                     and finding.group not in other.unlike
                 }
                 - set(replacements.values())
             )
-            if fit:
-                replacements[finding.kind, finding.group] = str(random.choice(fit))
+            if eligible:
+                replacements[finding.kind, finding.group] = str(random.choice(eligible))
     changed = text
     for match, finding in reversed(matches):
         group = replacements.get((finding.kind, finding.group))

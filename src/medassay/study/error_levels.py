@@ -1,6 +1,6 @@
 """Does trust fall as errors get worse? Agreement with a graded hierarchy of errors (PathGLS, expert hierarchy).
 
-Levels are numbers, 0 for a correct report, the higher the worse. All work on numbers that are there; intervals are
+Levels are numbers, 0 for a correct report, the higher the worse. Cases without a number are left out; intervals are
 95 % bootstrap intervals over clusters (reports about one image), p-values come from permutations of clusters.
 """
 
@@ -19,10 +19,10 @@ from medassay.study.studentised import FEWEST_CLUSTERS
 from medassay.study.tables import Cell, Table
 from medassay.study.trust_fit import trust_of
 
-LEAST = 3
+FEWEST_REPORTS = 3
 """Reports with a number and a level that a correlation needs."""
 MOST_LEVELS = 8
-"""Levels whose means are shown; more are no hierarchy but a scale."""
+"""The most levels whose means are shown; a column with more is a scale, not a hierarchy."""
 _RANK = "spearman"
 
 
@@ -71,7 +71,7 @@ def hierarchy(graded: Graded, weights: Sequence[float], *, resamples: int = 1000
 
 
 def used_weights(dimensions: Floats, weights: Sequence[float], mode: str, notes: list[str]) -> tuple[float, ...]:
-    """The weights of the dimensions that were assessed at all; one that never was is told in the notes."""
+    """The weights of the dimensions that were assessed at all; the notes name those that never were."""
     known = [bool(np.isfinite(column).any()) for column in dimensions.T]
     for name, weight, assessed in zip(DIMENSIONS, weights, known):
         if weight > 0 and not assessed:
@@ -85,16 +85,16 @@ def _mode_rows(
     used = [k for k, weight in enumerate(weights) if weight > 0]
     rows: list[dict[str, Cell]] = []
     if len(used) > 1:
-        whole = trust_of(dimensions, weights)
-        rows.append({"mode": mode, "score": "trust", **_row(graded, whole, resamples, seed)})
+        trust = trust_of(dimensions, weights)
+        rows.append({"mode": mode, "score": "trust", **_row(graded, trust, resamples, seed)})
         base = rows[0]["Spearman"]
         for k in used:
             values = trust_of(dimensions, [0.0 if i == k else weight for i, weight in enumerate(weights)])
             # On the same reports as the whole.
-            row = _row(graded, np.where(np.isfinite(whole), values, np.nan), resamples, seed)
-            left = row["Spearman"]
-            if isinstance(base, Estimate) and isinstance(left, Estimate) and left.known and _above_zero(base):
-                row["change %"] = 100 * (left.value - base.value) / base.value
+            row = _row(graded, np.where(np.isfinite(trust), values, np.nan), resamples, seed)
+            remaining = row["Spearman"]
+            if isinstance(base, Estimate) and isinstance(remaining, Estimate) and remaining.known and _above_zero(base):
+                row["change %"] = 100 * (remaining.value - base.value) / base.value
             rows.append({"mode": mode, "score": f"without {DIMENSIONS[k]}", **row})
     for k, name in enumerate(DIMENSIONS):
         if np.isfinite(dimensions[:, k]).any():
@@ -103,17 +103,17 @@ def _mode_rows(
 
 
 def _above_zero(estimate: Estimate) -> bool:
-    """Whether a relative change of an agreement means something: there is one to lose."""
+    """Whether the agreement is above 0, so that a relative change of it has a meaning."""
     return estimate.known and estimate.value > 0 and (estimate.low is None or estimate.low > 0)
 
 
 def _row(graded: Graded, values: Floats, resamples: int, seed: int) -> dict[str, Cell]:
     """Spearman of a score with correctness, its p, the mean of the score by level, and the reports."""
-    seen = np.isfinite(values) & np.isfinite(graded.levels)
-    score, levels = values[seen], graded.levels[seen]
+    usable = np.isfinite(values) & np.isfinite(graded.levels)
+    score, levels = values[usable], graded.levels[usable]
     row: dict[str, Cell] = {"Spearman": Estimate(np.nan), "p": None}
-    if seen.sum() >= LEAST:
-        _, clusters = np.unique(graded.clusters[seen], return_inverse=True)
+    if usable.sum() >= FEWEST_REPORTS:
+        _, clusters = np.unique(graded.clusters[usable], return_inverse=True)
         clusters = clusters.astype(np.int64)
         count = int(clusters.max()) + 1
         estimate = Estimate(spearman(score, -levels))
@@ -126,6 +126,6 @@ def _row(graded: Graded, values: Floats, resamples: int, seed: int) -> dict[str,
     known = np.unique(graded.levels[np.isfinite(graded.levels)])
     if len(known) <= MOST_LEVELS:
         for level in known.tolist():
-            mine = score[levels == level]
-            row[f"level {level:g}"] = float(mine.mean()) if len(mine) else None
-    return row | {"n": int(seen.sum())}
+            of_level = score[levels == level]
+            row[f"level {level:g}"] = float(of_level.mean()) if len(of_level) else None
+    return row | {"n": int(usable.sum())}

@@ -1,7 +1,7 @@
-"""Has a metric seen these very rows, or others of their data set? References known by their keys.
+"""Which metrics were fitted to the references of a table, or to others of the same data set.
 
-`rules/trained_on.tsv` holds the keys; a metric that was fitted to a case is fitted, not validated, on it, and one that
-was fitted to its neighbours is at home.
+`rules/trained_on.tsv` holds the keys of the references. Agreement on cases that a metric was fitted to is a fit, not a
+validation; on other cases of the same data set it may be higher than elsewhere.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _KEY = "reference_key"
 
 
 @lru_cache(maxsize=1)
-def _known() -> dict[str, tuple[str, frozenset[str]]]:
+def known_references() -> dict[str, tuple[str, frozenset[str]]]:
     """By reference key, the data set that the reference is of and the metrics that were fitted to it."""
     rows = read_table(files("medassay.study") / "rules" / "trained_on.tsv")
     return {row["key"]: (row["set"], frozenset(row["metrics"].split("|"))) for row in rows}
 
 
 @lru_cache(maxsize=1)
-def _trained() -> frozenset[tuple[str, str]]:
+def trained_data_sets() -> frozenset[tuple[str, str]]:
     """Data sets with the metrics that were fitted to some reference of theirs."""
-    return frozenset((data_set, metric) for data_set, metrics in _known().values() for metric in metrics)
+    return frozenset((data_set, metric) for data_set, metrics in known_references().values() for metric in metrics)
 
 
 def fitted_cases(table: ScoreTable, metrics: Sequence[str]) -> dict[str, int]:
@@ -45,12 +45,16 @@ def fitted_cases(table: ScoreTable, metrics: Sequence[str]) -> dict[str, int]:
 
 def neighbour_cases(table: ScoreTable, metrics: Sequence[str]) -> dict[str, Counter[str]]:
     """By metric and data set, how many cases it was not fitted to although it was to others of their data set."""
-    found: dict[str, Counter[str]] = {}
+    by_metric: dict[str, Counter[str]] = {}
     for metric, name in _embedded(table, metrics):
-        sets = [data_set for data_set, fitted in _cases(table) if name not in fitted and (data_set, name) in _trained()]
+        sets = [
+            data_set
+            for data_set, fitted in _cases(table)
+            if name not in fitted and (data_set, name) in trained_data_sets()
+        ]
         if sets:
-            found[metric] = Counter(sets)
-    return found
+            by_metric[metric] = Counter(sets)
+    return by_metric
 
 
 def _cases(table: ScoreTable) -> list[tuple[str, frozenset[str]]]:
@@ -59,7 +63,7 @@ def _cases(table: ScoreTable) -> list[tuple[str, frozenset[str]]]:
         return []
     labels = table.labels(_KEY)
     names = [labels.names[code] for code in labels.codes.tolist() if code >= 0]
-    return [_known()[name] for name in names if name in _known()]
+    return [known_references()[name] for name in names if name in known_references()]
 
 
 def _embedded(table: ScoreTable, metrics: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -72,14 +76,14 @@ def _embedded(table: ScoreTable, metrics: Sequence[str]) -> Iterator[tuple[str, 
 
 def fitted_notes(table: ScoreTable, metrics: Sequence[str]) -> list[str]:
     """A warning per metric that was fitted to some of the cases, or to others of their data set."""
-    whole = f"of these {len(table):,} cases"
+    of_cases = f"of these {len(table):,} cases"
     return [
-        f"Warning: {metric} was fitted to judgements of {count:,} {whole}' references; its figures here are a fit, "
+        f"Warning: {metric} was fitted to judgements of {count:,} {of_cases}' references; its figures here are a fit, "
         "no forecast."
         for metric, count in fitted_cases(table, metrics).items()
     ] + [
-        f"Warning: {metric} was trained on other rows of {data_set}, which {count:,} {whole} are of; it may agree less "
-        "with people elsewhere."
+        f"Warning: {metric} was trained on other rows of {data_set}, which {count:,} {of_cases} are of; it may agree "
+        "less with people elsewhere."
         for metric, sets in neighbour_cases(table, metrics).items()
         for data_set, count in sorted(sets.items())
     ]

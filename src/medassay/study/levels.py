@@ -1,6 +1,6 @@
-"""One metric against one human column, seen three ways: over all cases, inside items, between systems.
+"""Agreement of one metric with one human column at three levels: over all cases, inside items, between systems.
 
-The views are those of mt-metrics-eval (Deutsch, Foster and Freitag 2023, "Ties Matter"): no grouping,
+The levels are those of mt-metrics-eval (Deutsch, Foster and Freitag 2023, "Ties Matter"): no grouping,
 grouping by item, and the systems' means.
 """
 
@@ -60,31 +60,31 @@ def within_items(
     x: Floats, y: Floats, items: Ints, clusters: Ints, resamples: int, seed: int
 ) -> tuple[dict[str, Estimate], int, int]:
     """Mean over items of the correlation inside the item, interval and p over clusters of items."""
-    kept = np.flatnonzero(items >= 0)
-    if not len(kept):
+    with_item = np.flatnonzero(items >= 0)
+    if not len(with_item):
         return {}, 0, 0
-    order = kept[np.argsort(items[kept], kind="stable")]
+    order = with_item[np.argsort(items[with_item], kind="stable")]
     _, starts, sizes = np.unique(items[order], return_index=True, return_counts=True)
-    out: dict[str, Estimate] = {}
+    estimates: dict[str, Estimate] = {}
     used = 0
     for name in COEFFICIENTS:
         values = np.full(len(sizes), np.nan)
         for size in np.unique(sizes[sizes > 1]).tolist():
-            these = np.flatnonzero(sizes == size)
-            rows = order[starts[these][:, None] + np.arange(size)]
+            same_size = np.flatnonzero(sizes == size)
+            rows = order[starts[same_size][:, None] + np.arange(size)]
             if size <= _SHORT_ROW:
-                values[these] = rowwise(name, x[rows], y[rows])
+                values[same_size] = rowwise(name, x[rows], y[rows])
             else:
-                values[these] = [coefficient(name)(x[row], y[row]) for row in rows]
-        has = np.isfinite(values)
-        used = int(has.sum())
+                values[same_size] = [coefficient(name)(x[row], y[row]) for row in rows]
+        defined = np.isfinite(values)
+        used = int(defined.sum())
         if used < 2:
             return {}, used, len(sizes) - used
-        sums = cluster_sums(clusters[order[starts[has]]], values[has], np.ones(used))
+        sums = cluster_sums(clusters[order[starts[defined]]], values[defined], np.ones(used))
         mean = ratio(sums, resamples, seed, (-1.0, 1.0))
         p = randomisation_p(sums[:, :1], max(resamples, 1000), seed)[0][0]
-        out[name] = replace(mean, value=float(values[has].mean()), p=p)
-    return out, used, len(sizes) - used
+        estimates[name] = replace(mean, value=float(values[defined].mean()), p=p)
+    return estimates, used, len(sizes) - used
 
 
 def between_systems(
@@ -105,14 +105,14 @@ def between_systems(
     else:
         orders = np.random.default_rng(seed).permuted(np.tile(np.arange(len(distinct)), (10_000, 1)), axis=1)
         orders[0] = np.arange(len(distinct))
-    out = {}
+    estimates = {}
     for name in COEFFICIENTS:
         value = coefficient(name)(a, b)
         if np.isfinite(value):
-            drawn = rowwise(name, np.broadcast_to(a, orders.shape), b[orders])
+            permuted = rowwise(name, np.broadcast_to(a, orders.shape), b[orders])
             low, high = (None, None) if resampled is None else interval(rowwise(name, *resampled))
-            out[name] = Estimate(value, low, high, float((np.abs(drawn) >= abs(value) - 1e-9).mean()))
-    return out, len(distinct)
+            estimates[name] = Estimate(value, low, high, float((np.abs(permuted) >= abs(value) - 1e-9).mean()))
+    return estimates, len(distinct)
 
 
 def _system_means(
@@ -127,10 +127,10 @@ def _system_means(
     if size < FEWEST_CLUSTERS or not resamples:
         return xs / counts, ys / counts, None
     n, sx, sy = np.split(bootstrap_sums(np.concatenate(sums, axis=1), resamples, seed), 3, axis=1)
-    kept = (n > 0).all(axis=1)
-    if kept.sum() < 0.95 * resamples:
+    complete = (n > 0).all(axis=1)
+    if complete.sum() < 0.95 * resamples:
         return xs / counts, ys / counts, None
-    return xs / counts, ys / counts, (sx[kept] / n[kept], sy[kept] / n[kept])
+    return xs / counts, ys / counts, (sx[complete] / n[complete], sy[complete] / n[complete])
 
 
 @dataclass(frozen=True)
@@ -144,19 +144,19 @@ class Line:
 
 
 def least_squares(x: Floats, y: Floats, clusters: Ints, points: int, resamples: int, seed: int = 1) -> Line:
-    """The line of y on x over the cases that have both, at `points` places between the ends of x."""
+    """The line of y on x over the cases that have both, at `points` evenly spaced values of x."""
     rows = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     x, y, clusters = x[rows], y[rows], clusters[rows]
-    at = np.linspace(float(x.min()), float(x.max()), points)
-    slope, start = np.polyfit(x, y, 1)
+    points_x = np.linspace(float(x.min()), float(x.max()), points)
+    slope, intercept = np.polyfit(x, y, 1)
     if len(np.unique(clusters)) < FEWEST_CLUSTERS:
-        return Line(at, start + slope * at)
+        return Line(points_x, intercept + slope * points_x)
     middle = float(x.mean())
     sums = cluster_sums(clusters, np.ones_like(x), x - middle, y, (x - middle) ** 2, (x - middle) * y)
     n, sx, sy, sxx, sxy = bootstrap_sums(sums, resamples, seed).T
     with np.errstate(invalid="ignore", divide="ignore"):
         slopes = (sxy - sx * sy / n) / (sxx - sx * sx / n)
-        lines = (sy / n)[:, None] + slopes[:, None] * ((at - middle)[None] - (sx / n)[:, None])
-    kept = lines[np.isfinite(lines).all(axis=1)]
-    low, high = np.percentile(kept, [2.5, 97.5], axis=0)
-    return Line(at, start + slope * at, low, high)
+        lines = (sy / n)[:, None] + slopes[:, None] * ((points_x - middle)[None] - (sx / n)[:, None])
+    defined = lines[np.isfinite(lines).all(axis=1)]
+    low, high = np.percentile(defined, [2.5, 97.5], axis=0)
+    return Line(points_x, intercept + slope * points_x, low, high)

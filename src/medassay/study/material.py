@@ -1,4 +1,4 @@
-"""What a stress test works on: reference texts, with the copies, rewordings, errors and strangers of each.
+"""The texts of a stress test: references, with copies, rewordings, errors and unrelated texts of each.
 
 Three forms of records are understood: cases (their distinct references); rows of `reference, kind, candidate`
 (one change per row, where some `kind` names a change); rows of `text` or `reference` with `paraphrase…`, `error`
@@ -102,7 +102,7 @@ def originals_of(
                 _text(record, named["id"]) or str(number), text, _text(record, named["source"])
             )
             original.group = _text(record, by) or "" if by else ""
-        _take(original, record, named["candidate"] if changes else None, grouped=by is not None)
+        _add_variants(original, record, named["candidate"] if changes else None, grouped=by is not None)
     if not originals:
         raise InputError(f"{name}: no text to change; it needs a column of references with at least one text")
     return list(originals.values()), problems
@@ -119,14 +119,14 @@ def _is_change(kind: str | None) -> bool:
     return kind is not None and (kind.lower().startswith("paraphrase") or kind_of(kind) in kinds())
 
 
-def _take(original: Original, record: Mapping[str, Any], candidate: str | None, *, grouped: bool) -> None:
-    """What a row brings beside the reference; `candidate` names the changed text where rows are changes."""
+def _add_variants(original: Original, record: Mapping[str, Any], candidate: str | None, *, grouped: bool) -> None:
+    """Add the variants of a row to its original; `candidate` names the changed text where rows are changes."""
     kind, changed = _text(record, "kind"), _text(record, candidate) if candidate else None
     if kind and changed:
         if kind.lower().startswith("paraphrase"):
             original.variants.append(Variant("paraphrase", kind.lower(), changed, "data"))
         elif kind.lower() not in ("copy", "reference", "original", "unrelated"):
-            original.variants.append(_known(kind, changed, "error"))
+            original.variants.append(_variant(kind, changed, "error"))
         return
     if not grouped:
         original.group = original.group or kind or ""
@@ -138,10 +138,10 @@ def _take(original: Original, record: Mapping[str, Any], candidate: str | None, 
     beside = "error_type" in record or any(column.lower().startswith("paraphrase") for column in record)
     error = _text(record, "error") if beside else None
     if error:
-        original.variants.append(_known(_text(record, "error_type") or "error", error, "reworded error"))
+        original.variants.append(_variant(_text(record, "error_type") or "error", error, "reworded error"))
 
 
-def _known(kind: str, text: str, form: str) -> Variant:
+def _variant(kind: str, text: str, form: str) -> Variant:
     """A change from the data, by what its kind is: an error unless we know it as harmless or minor."""
     name = kind_of(kind)
     harm = kinds()[name].harm if name in kinds() else CRITICAL
@@ -165,7 +165,7 @@ def make_material(originals: Sequence[Original], seed: int = 1, *, rules: bool =
     brought = {v.form for original in originals for v in original.variants}
     not_made: dict[tuple[str, str], Counter[str]] = {}
     finished = []
-    for original, other in zip(originals, _strangers(originals, seed)):
+    for original, other in zip(originals, _unrelated_texts(originals, seed)):
         variants = [Variant("copy", "copy", original.text), *original.variants]
         if rules:
             variants += _by_rule(original, brought, not_made, seed)
@@ -204,8 +204,8 @@ def _by_rule(
     return variants
 
 
-def _strangers(originals: Sequence[Original], seed: int) -> list[str | None]:
-    """For each original another one's text, of the same group where it has company there."""
+def _unrelated_texts(originals: Sequence[Original], seed: int) -> list[str | None]:
+    """For each original another one's text, of the same group where that has several."""
     out: list[str | None] = [None] * len(originals)
     groups: dict[str, list[int]] = {}
     for i, original in enumerate(originals):
@@ -215,7 +215,7 @@ def _strangers(originals: Sequence[Original], seed: int) -> list[str | None]:
     for members in groups.values():
         if len(members) > 1:
             order = random.permutation(members)
-            # A round through the shuffled group: everyone gets someone else.
+            # One step around the shuffled group: every original gets another one's text.
             for i, other in zip(order, np.roll(order, 1)):
                 out[int(i)] = originals[int(other)].text
     for i in singles:
@@ -239,7 +239,7 @@ def _notes(originals: Sequence[Original], brought: set[str], rules: bool) -> lis
 
 
 CONTROL, VISUAL, LOGIC, PARAPHRASE = "control", "visual hallucination", "logic error", "paraphrase"
-"""Kinds of text in the sensitivity study of trust (PathGLS): the report itself, then what may become of it."""
+"""Kinds of text in the sensitivity study of trust (PathGLS): the report itself, and its variants."""
 
 Varied = Sequence[tuple[str, Case]]
 """A report with its variants, each a case of its own, by kind; the control comes first."""
@@ -248,7 +248,7 @@ Varied = Sequence[tuple[str, Case]]
 def vary_cases(cases: Iterable[Case], seed: int) -> tuple[list[Varied], Counter[str]]:
     """Each case as a control with variants made by rule; what could not be made is counted by kind and reason."""
     varied: list[Varied] = []
-    missed = Counter[str]()
+    not_made = Counter[str]()
     for case in cases:
         control = case if case.references else replace(case, references=(case.candidate,))
         variants = [(CONTROL, control)]
@@ -257,11 +257,11 @@ def vary_cases(cases: Iterable[Case], seed: int) -> tuple[list[Varied], Counter[
             (LOGIC, change(case.candidate, "contradiction", seed)),
         ):
             if isinstance(text, NotMade):
-                missed[f"{kind}: {text.reason}"] += 1
+                not_made[f"{kind}: {text.reason}"] += 1
             else:
                 variants.append((kind, replace(control, id=f"{case.id}#{kind}", candidate=text)))
         varied.append(variants)
-    return varied, missed
+    return varied, not_made
 
 
 def vary_originals(originals: Iterable[Original]) -> list[Varied]:

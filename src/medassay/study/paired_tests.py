@@ -11,10 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from medassay.study.resampling import Floats, all_sign_flips, sign_flip_sums
-from medassay.study.studentised import Combine, Studentised, bootstrap_t, quotient
-
-_FEW_CLUSTERS = 50
-"""A pair with fewer clusters is resampled on its own clusters, so that no resample comes up empty."""
+from medassay.study.studentised import FEW_CLUSTERS, Combine, Studentised, bootstrap_t, quotient
 
 MOST_CORPUS_RESAMPLES = 2_000
 """Bootstrap resamples of a corpus-level difference: each costs a gradient over all counts of two systems."""
@@ -52,10 +49,10 @@ def mean_bootstrap(sums: Floats, counts: Floats, resamples: int, seed: int) -> d
     """The mean difference of each column of cluster sums, on bootstrap resamples."""
     out: dict[int, Studentised] = {}
     sizes = (counts > 0).sum(axis=0)
-    shared = np.flatnonzero(sizes >= _FEW_CLUSTERS).tolist()
+    shared = np.flatnonzero(sizes >= FEW_CLUSTERS).tolist()
     blocks = ((np.stack([sums[:, k], counts[:, k]], axis=1), quotient) for k in shared)
     out |= zip(shared, bootstrap_t(blocks, resamples, seed))
-    for k in np.flatnonzero(sizes < _FEW_CLUSTERS).tolist():
+    for k in np.flatnonzero(sizes < FEW_CLUSTERS).tolist():
         mine = counts[:, k] > 0
         block = np.stack([sums[mine, k], counts[mine, k]], axis=1)
         if len(block):

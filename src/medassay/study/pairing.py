@@ -16,7 +16,7 @@ from medassay.errors import MedassayError
 from medassay.study.resampling import Floats, Ints, Mask, merged, own_clusters
 
 MOST_SYSTEMS = 50
-"""More values than this in the column of systems, and it is another column that was meant."""
+"""The most values that a column of systems may have; one with more is probably another column."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Pairing:
     present: [items, systems], whether there is a row at all.
     clusters: of each item, 0 … cluster_count − 1.
     system_of_row, row_clusters: of every row of the table, paired or not; −1 for a row without a system.
-    headline: how many items the systems have in common, and what pairs them: the first thing to know.
+    headline: how many items the systems have in common, and what pairs them.
     """
 
     systems: tuple[str, ...]
@@ -47,13 +47,13 @@ class Pairing:
 
     def matrix(self, values: Floats) -> Floats:
         """A column as [items, systems]; NaN where there is no score."""
-        kept = values[self.rows]
-        scored = ~np.isnan(kept)
+        paired = values[self.rows]
+        scored = ~np.isnan(paired)
         cell = (self.items_of * len(self.systems) + self.systems_of)[scored]
         size = self.items * len(self.systems)
         counts = np.bincount(cell, minlength=size)
         with np.errstate(invalid="ignore"):
-            means: Floats = np.bincount(cell, kept[scored], size) / counts
+            means: Floats = np.bincount(cell, paired[scored], size) / counts
         return means.reshape(self.items, len(self.systems))
 
 
@@ -70,8 +70,8 @@ def pair_items(scores: ScoreTable, by: Sequence[str], item: str | None, cluster:
         raise MedassayError(f"{scores.name}: no row has both '{', '.join(by)}' and '{name}'")
     _, first, items_of = np.unique(labels.codes[rows], return_index=True, return_inverse=True)
     systems_of = systems.codes[rows]
-    seen = np.bincount(items_of * len(systems.names) + systems_of, minlength=len(first) * len(systems.names))
-    seen = seen.reshape(len(first), len(systems.names))
+    row_counts = np.bincount(items_of * len(systems.names) + systems_of, minlength=len(first) * len(systems.names))
+    row_counts = row_counts.reshape(len(first), len(systems.names))
     cluster_name, clusters = _clusters(scores, rows[first], name, cluster)
     count = int(clusters.max()) + 1
     clusters = merged(clusters, seed)
@@ -90,38 +90,38 @@ def pair_items(scores: ScoreTable, by: Sequence[str], item: str | None, cluster:
         rows=rows,
         items_of=items_of.astype(np.int64),
         systems_of=systems_of,
-        present=seen > 0,
+        present=row_counts > 0,
         clusters=clusters,
         system_of_row=systems.codes,
         row_clusters=_row_clusters(len(scores), rows, clusters[items_of], seed),
-        headline=_headline(name, len(rows), seen),
+        headline=_headline(name, len(rows), row_counts),
         notes=tuple(notes),
     )
 
 
-def _headline(item: str, rows: int, seen: Ints) -> str:
-    """How many items pair, by what, and whether rows were put together for it. seen: rows by [item, system]."""
-    items, systems = seen.shape
-    common = int((seen > 0).all(axis=1).sum())
+def _headline(item: str, rows: int, row_counts: Ints) -> str:
+    """How many items pair, by what, and whether rows were averaged for it. row_counts: by [item, system]."""
+    items, systems = row_counts.shape
+    common = int((row_counts > 0).all(axis=1).sum())
     by = "equal references (column 'reference_key')" if item == "reference_key" else f"column '{item}'"
     whom = "both systems" if systems == 2 else f"all {systems} systems"
     shared = f"{common:,} items" if common == items else f"{common:,} of {items:,} items"
     text = f"{shared} have a row from {whom}, paired by {by}."
-    several = seen[(seen > 1).any(axis=1)]
+    several = row_counts[(row_counts > 1).any(axis=1)]
     if len(several):
         text += (
-            f" {rows:,} rows become {int((seen > 0).sum()):,}: on {len(several):,} items a system has up to "
-            f"{int(seen.max()):,} rows, and their mean counts. If they are different cases, name the column that pairs "
-            "them (item)."
+            f" {rows:,} rows become {int((row_counts > 0).sum()):,}: on {len(several):,} items a system has up to "
+            f"{int(row_counts.max()):,} rows, and their mean counts. If they are different cases, name the column "
+            "that pairs them (item)."
         )
     return text
 
 
 def _row_clusters(count: int, rows: Ints, clusters: Ints, seed: int) -> Ints:
     """The cluster of every row; a row that is not paired is a cluster of its own."""
-    out = int(clusters.max()) + 1 + np.arange(count, dtype=np.int64)
-    out[rows] = clusters
-    _, numbers = np.unique(out, return_inverse=True)
+    cluster_of_row = int(clusters.max()) + 1 + np.arange(count, dtype=np.int64)
+    cluster_of_row[rows] = clusters
+    _, numbers = np.unique(cluster_of_row, return_inverse=True)
     return merged(numbers.astype(np.int64), seed)
 
 
@@ -130,10 +130,10 @@ def _systems(scores: ScoreTable, by: Sequence[str]) -> Labels:
     if "system" not in scores.columns and list(by) == ["system"]:
         labels = {name: len(values.names) for name, values in scores.columns.items() if isinstance(values, Labels)}
         most = min(MOST_SYSTEMS, (len(scores) - 1) // 2)
-        able = [name for name, n in labels.items() if 2 <= n <= most and "." not in name]
-        found = f" (it may be {' or '.join(able[:5])})" if able else ""
+        possible = [name for name, n in labels.items() if 2 <= n <= most and "." not in name]
+        suggestion = f" (it may be {' or '.join(possible[:5])})" if possible else ""
         raise MedassayError(
-            f"{scores.name}: no column 'system'; name the column that tells systems apart with `by`{found}"
+            f"{scores.name}: no column 'system'; name the column that tells systems apart with `by`{suggestion}"
         )
     systems = joined_labels([scores.labels(column) for column in by])
     if not 2 <= len(systems.names) <= MOST_SYSTEMS:
@@ -153,11 +153,11 @@ def joined_labels(columns: Sequence[Labels]) -> Labels:
     names = columns[0].names
     for column in columns[1:]:
         both = np.where((codes >= 0) & (column.codes >= 0), codes * max(1, len(column.names)) + column.codes, -1)
-        kept, first, index = np.unique(both[both >= 0], return_index=True, return_inverse=True)
+        distinct, first, index = np.unique(both[both >= 0], return_index=True, return_inverse=True)
         order = np.argsort(first)
-        rank = np.empty(len(kept), dtype=np.int64)
-        rank[order] = np.arange(len(kept))
-        pairs = [divmod(int(mark), len(column.names)) for mark in kept[order]]
+        rank = np.empty(len(distinct), dtype=np.int64)
+        rank[order] = np.arange(len(distinct))
+        pairs = [divmod(int(mark), len(column.names)) for mark in distinct[order]]
         names = tuple(f"{names[left]} / {column.names[right]}" for left, right in pairs)
         codes = both.copy()
         codes[both >= 0] = rank[index]
@@ -165,17 +165,18 @@ def joined_labels(columns: Sequence[Labels]) -> Labels:
 
 
 def _default_item(scores: ScoreTable, systems: Labels) -> str:
-    """`id` where one id stands under several systems, else `reference_key` where one of those does."""
+    """`id` where several systems share an id, else `reference_key` where several share one."""
     for column in ("id", "reference_key"):
         if column in scores.columns and _crosses(scores.labels(column), systems):
             return column
     raise MedassayError(
-        f"{scores.name}: no id and no reference_key stands under two systems, so nothing pairs their rows; "
+        f"{scores.name}: no two systems share an id or a reference_key, so nothing pairs their rows; "
         "name the column that does with `item`"
     )
 
 
 def _crosses(labels: Labels, systems: Labels) -> bool:
+    """Whether some label occurs under more than one system."""
     both = (labels.codes >= 0) & (systems.codes >= 0)
     pairs = np.unique(labels.codes[both] * len(systems.names) + systems.codes[both])
     return len(pairs) > len(np.unique(pairs // len(systems.names)))

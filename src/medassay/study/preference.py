@@ -1,9 +1,10 @@
-"""Does a metric prefer the text that people prefer? Pairwise accuracy that knows ties.
+"""Does a metric prefer the text that people prefer? Pairwise accuracy with ties.
 
 Deutsch, Foster and Freitag 2023, "Ties Matter: Meta-Evaluating Modern Metrics with Pairwise Accuracy and Tie
 Calibration": acc_eq = (pairs ordered alike + pairs tied for both) / all pairs. A metric seldom gives two texts exactly
 the same score, so differences of at most ε count as a tie; ε is chosen per metric so that acc_eq is highest (tie
-calibration), as in mt-metrics-eval. The ε is fitted to the very pairs: with few pairs the calibrated accuracy flatters.
+calibration), as in mt-metrics-eval. ε is fitted to the same pairs, so that the calibrated accuracy is optimistic where
+pairs are few.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ def best_epsilon(difference: Floats, preferred: Floats) -> float:
     return float(sizes[best]) if gained[best] > zero else 0.0
 
 
-def right(difference: Floats, preferred: Floats, epsilon: float) -> Floats:
-    """1 for each pair that the metric calls as people do, else 0."""
+def is_right(difference: Floats, preferred: Floats, epsilon: float) -> Floats:
+    """1 for each pair that the metric orders as people do, else 0."""
     called = np.where(np.abs(difference) <= epsilon, 0.0, np.sign(difference))
     out: Floats = (called == preferred).astype(float)
     return out
@@ -91,7 +92,7 @@ def pairwise_accuracy(
     epsilon = best_epsilon(difference, preferred)
     _, codes = np.unique(clusters, return_inverse=True)
     estimates = [
-        _share(right(difference, preferred, threshold), codes.astype(np.int64), resamples, seed)
+        _share(is_right(difference, preferred, threshold), codes.astype(np.int64), resamples, seed)
         for threshold in (0.0, epsilon)
     ]
     return Pairwise(estimates[0], estimates[1], epsilon, float((preferred == 0).mean()), len(difference))
@@ -139,7 +140,7 @@ def preference_study(
     resamples: int = 1000,
     seed: int = 1,
 ) -> PreferenceStudy:
-    """Hold metrics against preferences.
+    """Compare metrics with people's preferences.
 
     Args:
         scores: by metric, the score of each (item, system); unscored ones are left out.
@@ -149,35 +150,35 @@ def preference_study(
     pairwise: dict[str, Pairwise | None] = {}
     missing: dict[str, int] = {}
     systems: dict[str, Estimate] = {}
-    most = 0
-    for metric, given in scores.items():
-        kept = [p for p in preferences if (p.item, p.first) in given and (p.item, p.second) in given]
-        missing[metric] = len(preferences) - len(kept)
+    system_pairs = 0
+    for metric, values in scores.items():
+        scored = [p for p in preferences if (p.item, p.first) in values and (p.item, p.second) in values]
+        missing[metric] = len(preferences) - len(scored)
         sign = 1.0 if higher[metric] else -1.0
-        difference = np.array([sign * (given[p.item, p.first] - given[p.item, p.second]) for p in kept])
-        preferred = np.array([float(p.preferred) for p in kept])
-        clusters = np.array([items[p.item] for p in kept], dtype=np.int64)
+        difference = np.array([sign * (values[p.item, p.first] - values[p.item, p.second]) for p in scored])
+        preferred = np.array([float(p.preferred) for p in scored])
+        clusters = np.array([items[p.item] for p in scored], dtype=np.int64)
         pairwise[metric] = pairwise_accuracy(difference, preferred, clusters, resamples=resamples, seed=seed)
-        systems[metric], count = _system_level(kept, difference, preferred, clusters, resamples, seed)
-        most = max(most, count)
-    return PreferenceStudy(tuple(scores), len(preferences), pairwise, missing, systems, most)
+        systems[metric], pairs_of_systems = _system_level(scored, difference, preferred, clusters, resamples, seed)
+        system_pairs = max(system_pairs, pairs_of_systems)
+    return PreferenceStudy(tuple(scores), len(preferences), pairwise, missing, systems, system_pairs)
 
 
 def _system_level(
-    kept: Sequence[Preference], difference: Floats, preferred: Floats, clusters: Ints, resamples: int, seed: int
+    scored: Sequence[Preference], difference: Floats, preferred: Floats, clusters: Ints, resamples: int, seed: int
 ) -> tuple[Estimate, int]:
     """The share of system pairs that metric and people order alike; pairs that people call even do not count."""
-    if not kept:
+    if not scored:
         return Estimate(float("nan")), 0
-    names = [tuple(sorted((p.first, p.second))) for p in kept]
-    turned = np.array([1.0 if p.first <= p.second else -1.0 for p in kept])
+    names = [tuple(sorted((p.first, p.second))) for p in scored]
+    turned = np.array([1.0 if p.first <= p.second else -1.0 for p in scored])
     pairs = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    of = np.array([pairs[name] for name in names])
+    pair_of = np.array([pairs[name] for name in names])
     _, codes = np.unique(clusters, return_inverse=True)
     size, width = int(codes.max()) + 1, len(pairs)
     metric, people = np.zeros((size, width)), np.zeros((size, width))
-    np.add.at(metric, (codes, of), turned * difference)
-    np.add.at(people, (codes, of), turned * preferred)
+    np.add.at(metric, (codes, pair_of), turned * difference)
+    np.add.at(people, (codes, pair_of), turned * preferred)
     count = int((people.sum(axis=0) != 0).sum())
     value = _alike(metric.sum(axis=0)[None], people.sum(axis=0)[None])[0]
     if size < FEWEST_CLUSTERS or not count:

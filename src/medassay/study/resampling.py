@@ -68,10 +68,10 @@ def interval(drawn: Floats) -> Interval:
     Returns:
         Two Nones where more than one value in twenty is undefined, or where the values do not vary.
     """
-    kept = drawn[np.isfinite(drawn)]
-    if len(kept) < DEFINED * len(drawn) or not len(kept):
+    defined = drawn[np.isfinite(drawn)]
+    if len(defined) < DEFINED * len(drawn) or not len(defined):
         return None, None
-    low, high = (float(end) for end in np.percentile(kept, [2.5, 97.5]))
+    low, high = (float(end) for end in np.percentile(defined, [2.5, 97.5]))
     if high - low <= 1e-12 * max(abs(low), abs(high)):
         return None, None
     return low, high
@@ -103,32 +103,32 @@ def bootstrap_sums(sums: Floats, resamples: int, seed: int) -> Floats:
     """
     clusters = len(sums)
     random = np.random.default_rng(seed)
-    out = np.empty((resamples, sums.shape[1]))
+    resampled = np.empty((resamples, sums.shape[1]))
     block = max(1, _BLOCK // clusters)
     for start in range(0, resamples, block):
         rows = min(block, resamples - start)
         drawn = random.integers(0, clusters, size=(rows, clusters))
         drawn += np.arange(rows)[:, None] * clusters
         weights = np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters)
-        out[start : start + rows] = weights.astype(np.float64) @ sums
-    return out
+        resampled[start : start + rows] = weights.astype(np.float64) @ sums
+    return resampled
 
 
 def sign_flip_sums(sums: Floats, flips: int, seed: int) -> Floats:
     """Sums under random sign flips of the rows: [clusters, k] in, [flips, k] out."""
     clusters = len(sums)
     random = np.random.default_rng(seed)
-    out = np.empty((flips, sums.shape[1]))
+    flipped = np.empty((flips, sums.shape[1]))
     block = max(1, _BLOCK // clusters)
     total = sums.sum(axis=0)
     width = (clusters + 7) // 8
     for start in range(0, flips, block):
         rows = min(block, flips - start)
         raw = random.integers(0, 256, size=(rows, width), dtype=np.uint8)
-        kept = np.unpackbits(raw, axis=1, count=clusters).astype(np.float64)
+        bits = np.unpackbits(raw, axis=1, count=clusters).astype(np.float64)
         # A sign is 2·bit − 1, hence Σ sign·x = 2·Σ bit·x − Σ x.
-        out[start : start + rows] = 2.0 * (kept @ sums) - total
-    return out
+        flipped[start : start + rows] = 2.0 * (bits @ sums) - total
+    return flipped
 
 
 def all_sign_flips(count: int) -> Floats:
@@ -143,5 +143,5 @@ def merged(clusters: Ints, seed: int) -> Ints:
     if count <= MOST_CLUSTERS:
         return clusters
     group = np.random.default_rng(seed).permutation(count) % MOST_CLUSTERS
-    out: Ints = group[clusters].astype(np.int64)
-    return out
+    groups: Ints = group[clusters].astype(np.int64)
+    return groups

@@ -1,6 +1,6 @@
 """Does one metric agree with people better than another? Paired permutation over the same cases.
 
-Under the null hypothesis the two metrics, brought to one scale, could be swapped on a case without harm. So
+Under the null hypothesis the two metrics, brought to one scale, could be swapped on a case. So
 they are swapped at random, all cases of a cluster together, and the difference of the two correlations is
 taken anew each time (the test of mt-metrics-eval, after Deutsch et al. 2021, "A Statistical Analysis of
 Summarization Evaluation Metrics Using Resampling Methods", section 4).
@@ -64,11 +64,11 @@ def rivals(
         columns = [column[rows] for column in (metrics[first], metrics[second], judged)]
         if rank:
             columns = [ranks(column) for column in columns]
-        a, b, h = (_standard(column) for column in columns)
+        a, b, h = (standardised(column) for column in columns)
         if a is None or b is None or h is None:
             continue
         difference = pearson(a, h) - pearson(b, h)
-        tested.append((Rival(human, first, second, len(rows), difference, 1.0), _sums(a, b, h, clusters[rows])))
+        tested.append((Rival(human, first, second, len(rows), difference, 1.0), swap_sums(a, b, h, clusters[rows])))
     p_values = _p_values(tested, flips, seed)
     return [
         replace(
@@ -78,7 +78,7 @@ def rivals(
     ]
 
 
-def _standard(column: Floats) -> Floats | None:
+def standardised(column: Floats) -> Floats | None:
     """Mean 0, standard deviation 1; None where the column does not vary or has too few cases."""
     if len(column) < 3:
         return None
@@ -89,7 +89,7 @@ def _standard(column: Floats) -> Floats | None:
     return out
 
 
-def _sums(a: Floats, b: Floats, h: Floats, clusters: Ints) -> Floats:
+def swap_sums(a: Floats, b: Floats, h: Floats, clusters: Ints) -> Floats:
     """Per cluster what a swap changes and what it does not.
 
     With s the mean of the two and d half their difference, the first is s + εd and the second s − εd,
@@ -110,13 +110,13 @@ def _p_values(tested: Sequence[tuple[Rival, Floats]], flips: int, seed: int) -> 
             flipped = sign_flip_sums(np.concatenate([tested[i][1][:, :3] for i in batch], axis=1), flips, seed)
             for k, i in enumerate(batch):
                 rival, sums = tested[i]
-                drawn = np.abs(_differences(flipped[:, 3 * k : 3 * k + 3], sums[:, 3:].sum(axis=0)))
+                drawn = np.abs(swapped_differences(flipped[:, 3 * k : 3 * k + 3], sums[:, 3:].sum(axis=0)))
                 reached = int((drawn >= abs(rival.difference) - 1e-12).sum())
                 out[i] = (reached + 1) / (flips + 1)
     return [out[i] for i in range(len(tested))]
 
 
-def _differences(flipped: Floats, fixed: Floats) -> Floats:
+def swapped_differences(flipped: Floats, fixed: Floats) -> Floats:
     """r(first, h) − r(second, h) on every flip; h has mean 0 and standard deviation 1."""
     d, sd, dh = flipped.T
     s, squares, sh, n = fixed

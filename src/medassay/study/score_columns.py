@@ -1,6 +1,6 @@
-"""The numbers of a run, kept small: one float per case and metric, and hashes that say which cases belong together.
+"""The numbers of a run in memory: one float per case and metric, and hashes of ids and references.
 
-Distributions and the comparison of systems are made from them, over every case of the run.
+The distributions and the comparison of systems are computed from them, over every case of the run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from medassay.study.significance import Comparison, compare
 
 
 class ScoreColumns:
-    """The scores of a run, taken in case by case."""
+    """The scores of a run, added case by case."""
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self.metrics = metrics

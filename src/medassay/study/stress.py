@@ -1,7 +1,7 @@
-"""How a metric takes clinical errors: what it loses by each, and whether it puts texts in the right order.
+"""How a metric reacts to clinical errors: how much its score falls, and whether it orders texts correctly.
 
 For one reference a metric should order: copy ≥ faithful paraphrase > the text, or a paraphrase, with one
-clinical error > an unrelated text (the *ladder*). All rungs count: each alone can be won by a shortcut.
+clinical error > an unrelated text (the *ladder*). All rungs count, since a metric can pass each alone by a shortcut.
 Rates are over pairs of texts of one reference, intervals over references. A text stands above another where it scores
 higher by more than a margin, a share of the metric's range that is stated with the result.
 """
@@ -27,7 +27,7 @@ MARGIN = 0.01
 _ROUNDING = 1e-6
 
 _MOST_GROUPS = 12
-"""With more groups than this the column is no grouping, and no ladder is drawn up for each."""
+"""The most groups for which a ladder is computed; a column with more values is not a grouping."""
 
 Values = Sequence[Floats]
 """By original, the number of each of its variants; NaN where one is unscored."""
@@ -107,7 +107,7 @@ def sensitivity_cards(
     resamples: int = 1000,
     seed: int = 1,
 ) -> Stress:
-    """Draw up the card of every metric.
+    """Compute the card of every metric.
 
     Args:
         material: the originals with their variants.
@@ -256,30 +256,32 @@ def _lowest(values: _Values, resamples: int, seed: int) -> Estimate:
     """Share of references whose unrelated text scores below every other text of it."""
     sums = []
     for i in range(len(values.by_form)):
-        stranger = values.of(i, ("unrelated",))
+        unrelated = values.of(i, ("unrelated",))
         rest = values.of(i, {v.form for v in values.variants[i]} - {"unrelated"})
-        if len(stranger) and len(rest):
-            sums.append((float(stranger.max() < rest.min() - values.margin), 1.0))
+        if len(unrelated) and len(rest):
+            sums.append((float(unrelated.max() < rest.min() - values.margin), 1.0))
     return _rate(np.array(sums), resamples, seed)
 
 
 def _drops(values: _Values, material: Material, resamples: int, seed: int) -> list[Drop]:
     """One line per form and kind, in the order of the forms; a kind that was never made still has its line."""
-    seen = {(v.form, v.kind) for original in material.originals for v in original.variants} | set(material.not_made)
-    out = []
-    for form, kind in sorted(seen - {("copy", "copy")}, key=lambda pair: (FORMS.index(pair[0]), pair[1])):
-        sums, made, unscored, fell = [], 0, 0, 0
+    form_kinds = {(v.form, v.kind) for original in material.originals for v in original.variants} | set(
+        material.not_made
+    )
+    drops = []
+    for form, kind in sorted(form_kinds - {("copy", "copy")}, key=lambda pair: (FORMS.index(pair[0]), pair[1])):
+        sums, made, unscored, lower_count = [], 0, 0, 0
         for i, row in enumerate(values.variants):
             count = sum((v.form, v.kind) == (form, kind) for v in row)
             made += count
-            same, changed = values.of(i, ("copy",)), values.of(i, (form,), kind)
-            unscored += count - len(changed) if len(same) else count
-            scale = values.span or (abs(float(same[0])) if len(same) else 0.0)
-            if len(same) and len(changed) and scale > 0:
-                sums.append((100.0 * float((same[0] - changed).sum()) / scale, float(len(changed))))
-                fell += int((changed < same[0] - values.margin).sum())
-        missed = sum(material.not_made.get((form, kind), {}).values())
-        array = np.array(sums).reshape(-1, 2)
-        lower = fell / float(array[:, 1].sum()) if len(array) else math.nan
-        out.append(Drop(form, kind, made, missed, unscored, ratio(array, resamples, seed), lower))
-    return out
+            copies, changed = values.of(i, ("copy",)), values.of(i, (form,), kind)
+            unscored += count - len(changed) if len(copies) else count
+            scale = values.span or (abs(float(copies[0])) if len(copies) else 0.0)
+            if len(copies) and len(changed) and scale > 0:
+                sums.append((100.0 * float((copies[0] - changed).sum()) / scale, float(len(changed))))
+                lower_count += int((changed < copies[0] - values.margin).sum())
+        not_made = sum(material.not_made.get((form, kind), {}).values())
+        drop_sums = np.array(sums).reshape(-1, 2)
+        lower = lower_count / float(drop_sums[:, 1].sum()) if len(drop_sums) else math.nan
+        drops.append(Drop(form, kind, made, not_made, unscored, ratio(drop_sums, resamples, seed), lower))
+    return drops

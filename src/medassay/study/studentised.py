@@ -22,7 +22,10 @@ Combine = Callable[[Floats], Floats]
 Bounds = tuple[float | None, float | None]
 
 FEWEST_CLUSTERS = 3
-"""Two clusters say nothing of how far a third may lie: below this many there is no interval."""
+"""The fewest clusters that an interval is given for: the spread of two says too little."""
+
+FEW_CLUSTERS = 50
+"""Below this many clusters a statistic is resampled on its own clusters, so that no resample comes up empty."""
 
 _FLOOR = 0.25
 """A resample's standard error counts as at least this share of the sample's. Few clusters, or many equal ones, give
@@ -88,8 +91,8 @@ class Studentised:
             return None
         with np.errstate(invalid="ignore", over="ignore"):
             ratios: Floats = (self.values - self.value) / np.maximum(self.errors, _FLOOR * self.error)
-        kept = ratios[np.isfinite(ratios)]
-        return kept if len(kept) >= DEFINED * len(ratios) else None
+        defined = ratios[np.isfinite(ratios)]
+        return defined if len(defined) >= DEFINED * len(ratios) else None
 
 
 def bootstrap_t(statistics: Iterable[tuple[Floats, Combine]], resamples: int, seed: int) -> Iterator[Studentised]:

@@ -22,7 +22,7 @@ from medassay.errors import InputError, MedassayError, UnknownName, nearest
 from medassay.metrics.base import Metric
 from medassay.scores import Score
 from medassay.study.resampling import MOST_CLUSTERS, Floats, Interval
-from medassay.study.studentised import Bounds, Combine, Studentised, bootstrap_t
+from medassay.study.studentised import FEW_CLUSTERS, Bounds, Combine, Studentised, bootstrap_t
 
 MOST_GROUPS = 1_000
 """Different values a grouping column may have; more than these are identities, not groups."""
@@ -30,8 +30,6 @@ MOST_GROUPS = 1_000
 _LISTED = 1_000
 """Columns among which one is looked for that may have been meant."""
 _PENDING = 32_768
-_FEW_CLUSTERS = 50
-"""Below this many scored clusters a metric is resampled on its own clusters: no resample comes up empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ class Aggregate:
 
 @dataclass
 class _Column:
-    """What is kept of one metric: values by group, and statistics not yet folded into cells."""
+    """The stored numbers of one metric: values by group, and statistics not yet folded into cells."""
 
     metric: Metric
     width: int = 0
@@ -189,7 +187,12 @@ class Tally:
         column.sums = sums
         column.rows, column.statistics = array("q"), array("d")
 
-    def _finished(self) -> None:
+    @property
+    def cluster_count(self) -> int:
+        """Different clusters among the cases summed so far, after merging."""
+        return len(np.unique(self._cell_clusters))
+
+    def _finish(self) -> None:
         self._fold()
         missing = sorted(self._wanted - self._seen)
         if missing and self.count:
@@ -247,7 +250,7 @@ def summarise(tally: Tally, resamples: int = 1000, seed: int = 1) -> list[Aggreg
 
 
 def _summarise(tally: Tally, resamples: int, seed: int) -> list[Aggregate]:
-    tally._finished()
+    tally._finish()
     intervals = _intervals(tally, resamples, seed) if resamples else {}
     rows = []
     for name, column in tally._columns.items():
@@ -287,30 +290,30 @@ def _intervals(tally: Tally, resamples: int, seed: int) -> dict[tuple[str, int],
     """The interval of each metric in each group."""
     distinct, number = np.unique(tally._cell_clusters, return_inverse=True)
     shared: list[tuple[_Column, int]] = []
-    out: dict[tuple[str, int], Interval] = {}
+    intervals: dict[tuple[str, int], Interval] = {}
 
     def keep(column: _Column, g: int, statistic: Studentised) -> None:
-        out[column.metric.name, g] = statistic.interval(_bounds(column, g))
+        intervals[column.metric.name, g] = statistic.interval(_bounds(column, g))
 
     for g in range(len(tally.groups)):
-        mine = tally._cell_groups == g
+        of_group = tally._cell_groups == g
         for column in filter(lambda column: column.width, tally._columns.values()):
-            scored = column.sums[mine & (column.sums[:, -1] > 0)]
-            if len(scored) >= _FEW_CLUSTERS:
+            scored = column.sums[of_group & (column.sums[:, -1] > 0)]
+            if len(scored) >= FEW_CLUSTERS:
                 shared.append((column, g))
             elif len(scored):
                 keep(column, g, *bootstrap_t([(scored, _combine(column.metric))], resamples, seed))
 
     def blocks() -> Iterator[tuple[Floats, Combine]]:
         for column, g in shared:
-            mine = tally._cell_groups == g
+            of_group = tally._cell_groups == g
             block = np.zeros((len(distinct), column.width + 1))
-            block[number[mine]] = column.sums[mine]
+            block[number[of_group]] = column.sums[of_group]
             yield block, _combine(column.metric)
 
     for (column, g), statistic in zip(shared, bootstrap_t(blocks(), resamples, seed)):
         keep(column, g, statistic)
-    return out
+    return intervals
 
 
 def _combine(metric: Metric) -> Combine:

@@ -1,8 +1,8 @@
 """A trust policy from labelled data: weights by grid search, thresholds to a chosen risk.
 
 Weights and thresholds never see the same reports: half of the clusters choose the weights (where there are
-enough), the other half the thresholds. What the data do not show is not claimed: a threshold that no bound
-supports is left out, and the policy then deploys, or rejects, nothing.
+enough), the other half the thresholds. A threshold that no bound supports is left out, and the policy then deploys,
+or rejects, nothing.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from medassay.study.calibration import (
 from medassay.study.correlation import spearman
 from medassay.study.resampling import Floats, Ints, Mask
 
-ENOUGH = 80
+ENOUGH_REPORTS = 80
 """Labelled reports from which on weights are searched for; with fewer the published ones stay."""
 STEP = 0.05
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Reports with what the dimensions and people say of them.
+    """Reports with their dimensions and people's judgements.
 
     dimensions: [n, 3], NaN where not assessed. human: people's score. bad: 1 where people call the report
     unacceptable. clusters: which reports belong together (one slide, several models). barred: reports that do not
@@ -59,10 +59,10 @@ class Labelled:
 
     def of(self, keep: Mask) -> Labelled:
         """The reports where `keep` holds."""
-        kept = (self.dimensions[keep], self.human[keep], self.bad[keep], self.clusters[keep], self.barred[keep])
-        return Labelled(*kept)
+        columns = (self.dimensions[keep], self.human[keep], self.bad[keep], self.clusters[keep], self.barred[keep])
+        return Labelled(*columns)
 
-    def whole(self, weights: Sequence[float]) -> Labelled:
+    def complete(self, weights: Sequence[float]) -> Labelled:
         """The reports of which every dimension of weight was assessed."""
         used = np.array(weights) > 0
         return self.of(np.asarray(np.isfinite(self.dimensions[:, used]).all(axis=1)))
@@ -70,7 +70,7 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Fit:
-    """A policy and what it was made of. found: agreement of the chosen weights on reports that did not choose them."""
+    """A policy and what it was made of. figures: agreement, calibration and area under the curve."""
 
     policy: Policy
     points: tuple[Point, ...]
@@ -116,13 +116,13 @@ def search(data: Labelled) -> tuple[float, ...]:
     A dimension that was never assessed has weight 0. All weights are compared on the same reports: those of which
     every other dimension was assessed.
     """
-    near = np.array(published(data))
-    known = near > 0
-    whole = data.whole(near.tolist())
+    published_weights = np.array(published(data))
+    assessed = published_weights > 0
+    complete = data.complete(published_weights.tolist())
     ranked = [
-        (round(agreement(whole, w), 9), -float(abs(np.array(w) - near).sum()), w)
+        (round(agreement(complete, w), 9), -float(abs(np.array(w) - published_weights).sum()), w)
         for w in grid()
-        if not np.array(w)[~known].any()
+        if not np.array(w)[~assessed].any()
     ]
     return max(ranked)[2]
 
@@ -168,39 +168,41 @@ def fit(
         raise InputError(f"{name}: no report has both a label and an assessed dimension; nothing to calibrate on")
     notes: list[str] = []
     figures: dict[str, float] = {}
-    chosen, rest, how = _weights(assessed, weights, seed, notes, figures)
-    used = _whole(rest, chosen, name, notes)
+    chosen, rest, weights_from = _weights(assessed, weights, seed, notes, figures)
+    used = _complete_reports(rest, chosen, name, notes)
     values = trust_of(used.dimensions, chosen)
     bins = reliability(values, used.bad)
     figures |= {"auc": auc(values, used.bad), "aurc": aurc(values, used.bad), "ece": ece(bins)}
     figures["spearman"] = agreement(used, chosen)
     points = curve(values, used.bad, used.clusters, resamples=resamples, seed=seed)
-    independent = one_each(used.clusters, seed)
-    free = independent & ~used.barred
-    deploy = deploy_threshold(values[free], used.bad[free], risk, confidence)
+    independent = one_per_cluster(used.clusters, seed)
+    may_deploy = independent & ~used.barred
+    deploy = deploy_threshold(values[may_deploy], used.bad[may_deploy], risk, confidence)
     reject = reject_threshold(values[independent], used.bad[independent], precision, confidence)
-    _say(notes, int(independent.sum()), deploy is None, reject is None, risk, precision, confidence)
+    _note_missing_thresholds(notes, int(independent.sum()), deploy is None, reject is None, risk, precision, confidence)
     basis: dict[str, Any] = {"data": name, "label": label, "n": len(used), "errors": int(used.bad.sum())}
     basis["independent"] = int(independent.sum())
-    basis |= {"risk": risk, "confidence": confidence, "weights_from": how}
+    basis |= {"risk": risk, "confidence": confidence, "weights_from": weights_from}
     basis |= {name: round(value, 4) for name, value in figures.items() if math.isfinite(value)}
-    high = low = None
+    deploy_from = reject_below = None
     if deploy is not None:
-        high = deploy.point.threshold
-        through = (values >= high) & ~used.barred
-        observed = {"coverage": float(through.mean()), "observed": float(used.bad[through].mean())}
+        deploy_from = deploy.point.threshold
+        deployed = (values >= deploy_from) & ~used.barred
+        observed = {"coverage": float(deployed.mean()), "observed": float(used.bad[deployed].mean())}
         basis |= {**observed, "bound": round(deploy.bound, 5)}
     if reject is not None:
-        low = reject.point.threshold if high is None else min(reject.point.threshold, high)
+        reject_below = reject.point.threshold if deploy_from is None else min(reject.point.threshold, deploy_from)
         basis["reject"] = {"n": reject.point.n, "bad": reject.point.errors, "at_least": round(reject.bound, 5)}
     basis |= {"curve": [_row(point) for point in points], "notes": notes}
     digest = hashlib.sha256(json.dumps(basis).encode()).hexdigest()[:6]
-    weighed = dict(zip(DIMENSIONS, chosen))
-    policy = Policy(f"calibrated-{digest}", weighed, deploy=high, reject=low, floors={}, calibration=basis)
+    weights_by_name = dict(zip(DIMENSIONS, chosen))
+    policy = Policy(
+        f"calibrated-{digest}", weights_by_name, deploy=deploy_from, reject=reject_below, floors={}, calibration=basis
+    )
     return Fit(policy, tuple(points), tuple(bins), figures, tuple(notes))
 
 
-def one_each(clusters: Ints, seed: int) -> Mask:
+def one_per_cluster(clusters: Ints, seed: int) -> Mask:
     """One report of each cluster, drawn by the seed: exact bounds hold for independent reports only."""
     order = np.random.default_rng(seed).permutation(len(clusters))
     _, first = np.unique(clusters[order], return_index=True)
@@ -214,9 +216,9 @@ def _row(point: Point) -> list[float | None]:
     return [None if x is None else round(x, 5) for x in (point.coverage, point.risk, point.low, point.high)]
 
 
-def _whole(data: Labelled, weights: Sequence[float], name: str, notes: list[str]) -> Labelled:
+def _complete_reports(data: Labelled, weights: Sequence[float], name: str, notes: list[str]) -> Labelled:
     """The reports that thresholds are set on; what is left out, and why, goes into the notes."""
-    used = data.whole(weights)
+    used = data.complete(weights)
     if not len(used):
         ever = [bool(np.isfinite(data.dimensions[:, k]).any()) for k in range(len(DIMENSIONS))]
         never = [d for d, weight, known in zip(DIMENSIONS, weights, ever) if weight > 0 and not known]
@@ -242,20 +244,20 @@ def _weights(
         return tuple(given), data, "given"
     chosen = half(data.clusters, seed)
     first, second = data.of(chosen), data.of(~chosen)
-    if min(len(first), len(second)) < ENOUGH // 2:
+    if min(len(first), len(second)) < ENOUGH_REPORTS // 2:
         notes.append(
-            f"{len(data):,} labelled reports are too few to search for weights ({ENOUGH} are needed): the published "
-            "0.4 / 0.3 / 0.3 stay."
+            f"{len(data):,} labelled reports are too few to search for weights ({ENOUGH_REPORTS} are needed): the "
+            "published 0.4 / 0.3 / 0.3 stay."
         )
         return tuple(PUBLISHED[name] for name in DIMENSIONS), data, "published"
     searched = search(first)
-    compared = second.whole(published(data))
+    compared = second.complete(published(data))
     figures["spearman of searched weights, held out"] = agreement(compared, searched)
     figures["spearman of published weights, held out"] = agreement(compared, published(data))
     return searched, second, f"grid search on {len(first)} other reports of the same data"
 
 
-def _say(
+def _note_missing_thresholds(
     notes: list[str], n: int, no_deploy: bool, no_reject: bool, risk: float, precision: float, confidence: float
 ) -> None:
     needed = least_data(risk, confidence)

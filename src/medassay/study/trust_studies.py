@@ -1,6 +1,6 @@
 """The studies of trust in PathGLS: sensitivity, repeat-run variance, ablation, the benchmark table, the domain gap.
 
-All work on numbers that are there: tables of trust scores, or the scores of varied reports and of repeated runs.
+They work on scores that were computed before: tables of trust scores, or scores of varied reports and repeated runs.
 Intervals are 95 % bootstrap intervals over clusters (cases that share an id across systems, or a column).
 """
 
@@ -77,17 +77,17 @@ def gather(
     names: dict[str, list[str]] = {"system": [], "dataset": [], "level": [], "cluster": []}
     for stem, table in tables:
         for name in COLUMNS:
-            there = name in table.columns
-            values[name].append(table.numbers(name) if there else np.full(len(table), np.nan))
+            present = name in table.columns
+            values[name].append(table.numbers(name) if present else np.full(len(table), np.nan))
         if cluster != "id" and cluster not in table.columns:
             raise InputError(f"{stem}: no column '{cluster}' to group rows by; carry it through from the case file")
-        given = {"system": system, "dataset": dataset, "level": level, "cluster": cluster}
-        for what, column in given.items():
-            default = stem if what == "dataset" else ""
+        column_of = {"system": system, "dataset": dataset, "level": level, "cluster": cluster}
+        for role, column in column_of.items():
+            default = stem if role == "dataset" else ""
             texts = cells(table, column) if column in table.columns else [default] * len(table)
-            if what == "cluster":
+            if role == "cluster":
                 texts = [f"{stem}\0{text or i}" for i, text in enumerate(texts)]
-            names[what] += [text or default for text in texts] if what != "cluster" else texts
+            names[role] += [text or default for text in texts] if role != "cluster" else texts
     if all(np.isnan(np.concatenate(values[name])).all() for name in COLUMNS):
         listed = ", ".join(stem for stem, _ in tables)
         raise InputError(
@@ -119,8 +119,8 @@ def _mean(values: Floats, clusters: Ints, resamples: int, seed: int) -> Estimate
 
 def _sums_and_counts(values: Floats, clusters: Ints) -> Floats:
     """By cluster, the sum and the number of scored cases."""
-    seen = np.isfinite(values)
-    return cluster_sums(clusters[seen], values[seen], np.ones(int(seen.sum())))
+    scored = np.isfinite(values)
+    return cluster_sums(clusters[scored], values[scored], np.ones(int(scored.sum())))
 
 
 def benchmark(scores: TrustScores, *, resamples: int = 1000, seed: int = 1) -> Table:
@@ -128,12 +128,12 @@ def benchmark(scores: TrustScores, *, resamples: int = 1000, seed: int = 1) -> T
     keys = list(dict.fromkeys(zip(scores.dataset, scores.level, scores.system)))
     rows: list[dict[str, Cell]] = []
     for key in sorted(keys):
-        mine = np.array([row_key == key for row_key in zip(scores.dataset, scores.level, scores.system)])
+        selected = np.array([row_key == key for row_key in zip(scores.dataset, scores.level, scores.system)])
         record: dict[str, Cell] = {"data set": key[0], "level": key[1] or "–", "model": key[2] or "–"}
         for name in COLUMNS:
-            record[name] = _mean(scores.values[name][mine], scores.clusters[mine], resamples, seed)
-        whole = np.isfinite(scores.dimensions[mine]).all(axis=1)
-        rows.append(record | {"n": int(mine.sum()), "whole": int(whole.sum())})
+            record[name] = _mean(scores.values[name][selected], scores.clusters[selected], resamples, seed)
+        complete = np.isfinite(scores.dimensions[selected]).all(axis=1)
+        rows.append(record | {"n": int(selected.sum()), "whole": int(complete.sum())})
     notes = [
         "Means over scored cases, higher is better; 95 % bootstrap intervals over clusters.",
         "Whole: cases with all three dimensions. A case that lacks a dimension of weight has no trust.",
@@ -142,7 +142,7 @@ def benchmark(scores: TrustScores, *, resamples: int = 1000, seed: int = 1) -> T
 
 
 def gap(scores: TrustScores, public: str, private: str, *, resamples: int = 1000, seed: int = 1) -> Table:
-    """Public minus private mean for each model: how much it owes to data it may have seen. Nearer 0 is better."""
+    """Public minus private mean for each model: how much it may owe to data seen in training. Nearer 0 is better."""
     for name in (public, private):
         if name not in scores.dataset:
             known = ", ".join(sorted(set(scores.dataset)))
@@ -153,8 +153,8 @@ def gap(scores: TrustScores, public: str, private: str, *, resamples: int = 1000
         for name in COLUMNS:
             sides = []
             for dataset in (public, private):
-                mine = (datasets == dataset) & (systems == system) & np.isfinite(scores.values[name])
-                sides.append((scores.values[name][mine], scores.clusters[mine]))
+                selected = (datasets == dataset) & (systems == system) & np.isfinite(scores.values[name])
+                sides.append((scores.values[name][selected], scores.clusters[selected]))
             if len(sides[0][0]) and len(sides[1][0]):
                 rows.append({"model": system or "–", "score": name, **_difference(sides, resamples, seed)})
     if not rows:
@@ -181,37 +181,40 @@ def ablation(
     scores: TrustScores, human: Floats, weights: Sequence[float], *, resamples: int = 1000, seed: int = 1
 ) -> Table:
     """Spearman of trust with people, whole and without each dimension; a larger loss means it mattered more."""
-    whole = np.isfinite(scores.dimensions).all(axis=1) & np.isfinite(human)
-    if whole.sum() < 3:
+    complete = np.isfinite(scores.dimensions).all(axis=1) & np.isfinite(human)
+    if complete.sum() < 3:
         raise InputError(
-            f"ablation: {int(whole.sum())} reports have all three dimensions and a human score; it needs three or more"
+            f"ablation: {int(complete.sum())} reports have all three dimensions and a human score; it needs three or "
+            "more"
         )
-    dimensions, people = scores.dimensions[whole], human[whole]
-    _, clusters = np.unique(scores.clusters[whole], return_inverse=True)
-    ways = {"all three": tuple(weights)}
+    dimensions, people = scores.dimensions[complete], human[complete]
+    _, clusters = np.unique(scores.clusters[complete], return_inverse=True)
+    weights_by_row = {"all three": tuple(weights)}
     for k, name in enumerate(DIMENSIONS):
-        left = [0.0 if i == k else weight for i, weight in enumerate(weights)]
-        if sum(left) > 0 and weights[k] > 0:
-            ways[f"without {name}"] = tuple(left)
-        ways[f"{name} alone"] = tuple(float(i == k) for i in range(3))
+        remaining = [0.0 if i == k else weight for i, weight in enumerate(weights)]
+        if sum(remaining) > 0 and weights[k] > 0:
+            weights_by_row[f"without {name}"] = tuple(remaining)
+        weights_by_row[f"{name} alone"] = tuple(float(i == k) for i in range(3))
     count = int(clusters.max()) + 1
     resampled = bool(resamples) and count >= FEWEST_CLUSTERS
     drawn: dict[str, Floats] = {}
     rows: list[dict[str, Cell]] = []
     base = spearman(trust_of(dimensions, weights), people)
-    for way in sorted(ways, key=lambda way: (way != "all three", "alone" in way)):
-        values = trust_of(dimensions, ways[way])
+    for label in sorted(weights_by_row, key=lambda label: (label != "all three", "alone" in label)):
+        values = trust_of(dimensions, weights_by_row[label])
         correlation = spearman(values, people)
         estimate = Estimate(correlation)
         if resampled:
-            drawn |= {way: bootstrap(values, people, clusters.astype(np.int64), count, resamples, seed, [_RANK])[_RANK]}
-            estimate = Estimate(correlation, *interval(drawn[way]))
-        record: dict[str, Cell] = {"trust": way, "Spearman": estimate}
-        if way != "all three" and np.isfinite(correlation) and base:
+            drawn |= {
+                label: bootstrap(values, people, clusters.astype(np.int64), count, resamples, seed, [_RANK])[_RANK]
+            }
+            estimate = Estimate(correlation, *interval(drawn[label]))
+        record: dict[str, Cell] = {"trust": label, "Spearman": estimate}
+        if label != "all three" and np.isfinite(correlation) and base:
             change = Estimate(100 * (correlation - base) / abs(base))
             if resampled:
                 with np.errstate(invalid="ignore", divide="ignore"):
-                    relative = 100 * (drawn[way] - drawn["all three"]) / abs(drawn["all three"])
+                    relative = 100 * (drawn[label] - drawn["all three"]) / abs(drawn["all three"])
                 change = Estimate(change.value, *interval(relative))
             record["change %"] = change
         rows.append(record | {"n": len(people)})
@@ -238,14 +241,14 @@ def repeat_runs(values: Mapping[str, Sequence[Floats]], reasons: Mapping[str, Se
     for name, columns in values.items():
         runs = len(columns)
         stacked = np.stack(columns)
-        seen = np.isfinite(stacked).all(axis=0)
+        scored = np.isfinite(stacked).all(axis=0)
         # About the first run: equal numbers have a deviation of 0, not of rounding.
-        sd = (stacked[:, seen] - stacked[0, seen]).std(axis=0, ddof=1)
-        same = (stacked[:, seen] == stacked[0, seen]).all(axis=0)
-        turned = sum(len(set(of_case)) > 1 for of_case in zip(*reasons[name]))
+        sd = (stacked[:, scored] - stacked[0, scored]).std(axis=0, ddof=1)
+        same = (stacked[:, scored] == stacked[0, scored]).all(axis=0)
+        changed_reasons = sum(len(set(of_case)) > 1 for of_case in zip(*reasons[name]))
         row: dict[str, Cell] = {"score": name, "mean sd": float(sd.mean()) if len(sd) else None}
         row |= {"largest sd": float(sd.max()) if len(sd) else None, "bit for bit": int(same.sum())}
-        rows.append(row | {"n": int(seen.sum()), "other reason": turned, "runs": runs})
+        rows.append(row | {"n": int(scored.sum()), "other reason": changed_reasons, "runs": runs})
     notes = [
         f"{runs} runs with models loaded anew; from the second on, rows in another order. Published: 0.00.",
         "Bit for bit: cases whose number is the same to the last bit in every run. Other reason: cases that were "
@@ -279,13 +282,13 @@ def sensitivity(
             row = _drop(metric, kind, kinds, of_reports, resamples, seed)
             numbers = np.concatenate(of_reports) * (1.0 if higher_is_better[metric] else -1.0)
             rows.append(row | {"AUC": _auc(kind, numbers, flat)} if row["n"] else row)
-    silent = [metric for metric in values if not any(row["metric"] == metric and row["n"] for row in rows)]
-    rows = [row for row in rows if row["metric"] not in silent]
+    unscored_metrics = [metric for metric in values if not any(row["metric"] == metric and row["n"] for row in rows)]
+    rows = [row for row in rows if row["metric"] not in unscored_metrics]
     remarks = [
         f"Drop: (control − variant) / control, 95 % intervals over {len(kinds):,} reports. AUC: chance that a "
         "control, or a paraphrase where there are any, scores above the variant.",
         "Published: PathGLS on its own data. Reference-based metrics see the case's reference, or the control.",
-        *(f"{name}: not assessed, no report of the file has a number for it." for name in silent),
+        *(f"{name}: not assessed, no report of the file has a number for it." for name in unscored_metrics),
         *notes,
     ]
     return Table("sensitivity", "Sensitivity", rows, remarks, frozenset({"drop %", "published %"}))

@@ -1,6 +1,6 @@
 """Do the metrics agree with people? Correlations of score columns with human columns.
 
-Three views of one table: over all cases (`item level`), inside each item (the systems' candidates for one
+Three levels: over all cases (`item level`), inside each item (the systems' candidates for one
 reference, averaged over items), and between systems (their means). Signs are as measured; `expected` says
 which sign agreement has, from the direction of the metric and of the human column.
 """
@@ -30,7 +30,7 @@ from medassay.study.preference import Pairwise, item_pairs, pairwise_accuracy
 from medassay.study.resampling import Estimate, Floats, Ints, interval, merged, own_clusters
 from medassay.study.rivals import Rival, rivals
 
-FEWEST = 5
+FEWEST_CASES = 5
 """Cases below which no correlation is given."""
 
 _NONE = Estimate(float("nan"))
@@ -90,8 +90,8 @@ class Validation:
 
     metrics, humans: the columns, in order; higher: whether higher is better, by column.
     agreements: metric by metric for each human column; rivals: every two metrics against it.
-    aggregates: by metric ¼(2 r_F1 − r_H − r_O), −1…1, higher is better (Pearson, item level; Ben Abacha et al. 2023),
-        where the columns `aggregate_of` are there.
+    aggregates: by metric ¼(2 r_F1 − r_H − r_O), −1…1, higher is better (Pearson, item level; Ben Abacha et al. 2023,
+        section 6), where the columns `aggregate_of` are there.
     columns: the numbers of the cases that count, for scatter plots; systems_of: each case's system, or −1;
         clusters: what was resampled together.
     notes: what a reader must know: exclusions, directions taken, how resampling went.
@@ -171,23 +171,23 @@ def validate(
         raise MedassayError("no human column named; say which columns people filled in")
     study = _Study(scores, tuple(dict.fromkeys(humans)), metrics, lower, higher, item, by, cluster, seed)
     agreements: list[Agreement] = []
-    boots: dict[tuple[str, str], _Drawn | None] = {}
+    drawn_by_cell: dict[tuple[str, str], _Drawn | None] = {}
     for human in study.humans:
         judged = study.judged(human, above)
         for metric in study.metrics:
-            agreement, boot = _agreement(study, metric, human, judged, _ends(scale, human), resamples, seed)
+            agreement, drawn = _agreement(study, metric, human, judged, _ends(scale, human), resamples, seed)
             agreements.append(agreement)
-            boots[metric, human] = boot
-    three = _three(study.humans, aggregate)
-    contests = [r for human in study.humans for r in _contests(study, human, above, coefficient, seed)]
+            drawn_by_cell[metric, human] = drawn
+    aggregate_columns = _aggregate_columns(study.humans, aggregate)
+    tested_rivals = [r for human in study.humans for r in _rivals_of(study, human, above, coefficient, seed)]
     return Validation(
         metrics=study.metrics,
         humans=study.humans,
         higher=study.better,
         agreements=tuple(agreements),
-        aggregates=_aggregates(study, agreements, boots, three),
-        aggregate_of=three,
-        rivals=tuple(contests),
+        aggregates=_aggregates(study, agreements, drawn_by_cell, aggregate_columns),
+        aggregate_of=aggregate_columns,
+        rivals=tuple(tested_rivals),
         coefficient=coefficient,
         signatures={m: scores.signatures[m] for m in study.metrics if m in scores.signatures},
         columns={**{h: study.judged(h, above) for h in study.humans}, **{m: study.column(m) for m in study.metrics}},
@@ -251,6 +251,7 @@ class _Study:
         return name in self.metrics or not any(word in name.lower() for word in _LESS_IS_BETTER)
 
     def column(self, name: str) -> Floats:
+        """A column as numbers, read once."""
         if name not in self._columns:
             self._columns[name] = self.scores.numbers(name)
         return self._columns[name]
@@ -303,14 +304,14 @@ def _agreement(
     )
     if base.reason:
         return base, None
-    whole, pearson_boot = item_level(x, y, clusters, base.clusters, study.cluster_count, resamples, seed)
-    r = whole["pearson"].value
+    overall, pearson_boot = item_level(x, y, clusters, base.clusters, study.cluster_count, resamples, seed)
+    r = overall["pearson"].value
     within, items, idle = within_items(x, y, study.items[rows], study.clusters[rows], resamples, seed)
     system, systems = between_systems(x, y, study.system_of[rows], clusters, resamples, seed)
-    difference, preferred, of = item_pairs(base.expected * x, y, study.items[rows], clusters)
+    difference, preferred, pair_clusters = item_pairs(base.expected * x, y, study.items[rows], clusters)
     agreement = Agreement(
         **{name: getattr(base, name) for name in ("metric", "human", "expected", "n", "missing", "clusters")},
-        item=whole,
+        item=overall,
         analytic=analytic_p(x, y),
         r2=r * r,
         rmse=line_rmse(y, r, scale_ends(study.column(human), scale)),
@@ -319,21 +320,21 @@ def _agreement(
         idle=idle,
         system=system,
         systems=systems,
-        pairwise=pairwise_accuracy(difference, preferred, of, resamples=resamples, seed=seed),
+        pairwise=pairwise_accuracy(difference, preferred, pair_clusters, resamples=resamples, seed=seed),
     )
     return agreement, (rows, pearson_boot)
 
 
 def _not_assessed(metric: str, human: str, x: Floats, y: Floats) -> str | None:
-    if len(x) < FEWEST:
-        return f"{len(x)} cases have both; {FEWEST} are the fewest"
+    if len(x) < FEWEST_CASES:
+        return f"{len(x)} cases have both; {FEWEST_CASES} are the fewest"
     for name, column in ((metric, x), (human, y)):
         if np.isnan(pearson(column, np.arange(len(column)))) or float(np.ptp(column)) == 0.0:
             return f"'{name}' is the same on every case"
     return None
 
 
-def _three(humans: Sequence[str], aggregate: Sequence[str] | None) -> tuple[str, ...]:
+def _aggregate_columns(humans: Sequence[str], aggregate: Sequence[str] | None) -> tuple[str, ...]:
     """The columns of factual F1, hallucination and omission: those named, or those whose names say so."""
     if aggregate:
         missing = [name for name in aggregate if name not in humans]
@@ -350,28 +351,28 @@ def _three(humans: Sequence[str], aggregate: Sequence[str] | None) -> tuple[str,
 def _aggregates(
     study: _Study,
     agreements: Sequence[Agreement],
-    boots: Mapping[tuple[str, str], _Drawn | None],
-    three: tuple[str, ...],
+    drawn_by_cell: Mapping[tuple[str, str], _Drawn | None],
+    aggregate_columns: tuple[str, ...],
 ) -> dict[str, Estimate]:
-    out: dict[str, Estimate] = {}
+    estimates: dict[str, Estimate] = {}
     cells = {(a.metric, a.human): a for a in agreements}
-    for metric in study.metrics if three else ():
-        parts = [cells[metric, human] for human in three]
+    for metric in study.metrics if aggregate_columns else ():
+        parts = [cells[metric, human] for human in aggregate_columns]
         if any(part.reason for part in parts):
             continue
         sign = 1.0 if study.better[metric] else -1.0
         weights = sign * np.array([0.5, -0.25, -0.25])
-        drawn = [boot for human in three if (boot := boots[metric, human]) is not None]
+        drawn = [resampled for human in aggregate_columns if (resampled := drawn_by_cell[metric, human]) is not None]
         low, high = None, None
         # Only on the same cases are the three resampled together.
         if len(drawn) == 3 and all(np.array_equal(rows, drawn[0][0]) for rows, _ in drawn):
-            low, high = interval(weights @ np.stack([boot for _, boot in drawn]))
+            low, high = interval(weights @ np.stack([resampled for _, resampled in drawn]))
         value = float(weights @ np.array([part.item["pearson"].value for part in parts]))
-        out[metric] = Estimate(value, low, high)
-    return out
+        estimates[metric] = Estimate(value, low, high)
+    return estimates
 
 
-def _contests(study: _Study, human: str, above: float | None, coefficient: str, seed: int) -> list[Rival]:
+def _rivals_of(study: _Study, human: str, above: float | None, coefficient: str, seed: int) -> list[Rival]:
     turned = study.judged(human, above) * (1.0 if study.better[human] else -1.0)
     columns = {m: study.column(m) * (1.0 if study.better[m] else -1.0) for m in study.metrics}
     return rivals(human, turned, columns, study.clusters, rank=coefficient == "spearman", seed=seed)
