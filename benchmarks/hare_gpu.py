@@ -78,7 +78,7 @@ class MadeNetwork(Network):
         if self.role == "ner":
             # At random half of all words would begin an entity; a trained model calls most of them none.
             model.classifier.bias.data[0] = 4.0
-        model = model.eval().to(self.place.torch_dtype)
+        model = model.eval().to(self.placement.torch_dtype)
         # The embeddings' table of words is looked up, not multiplied: it counts for nothing here.
         self.multiplied = sum(p.numel() for name, p in model.named_parameters() if p.dim() == 2 and ".layer." in name)
         return model

@@ -102,7 +102,7 @@ def test_duplicate_ids_name_both_rows_and_keep_the_first(tmp_path: Path) -> None
     path.write_text("id,system,candidate\nq,one,x\nr,one,y\nq,one,z\n")
     rows = list(read_cases(path))
     assert [row.case.candidate for row in rows if row.case] == ["x", "y"]
-    assert rows[2].problem == "id 'q', system 'one' already stands in row 2; ids must be unique a system"
+    assert rows[2].problem == "id 'q', system 'one' already stands in row 2; ids must be unique per system"
 
 
 def test_row_numbers_are_those_of_a_spreadsheet(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_folder_is_read_as_its_files_in_the_order_of_their_names(tmp_path: Pat
         ("y", "three"),
     ]
     problems = [f"{row.location}: {row.problem}" for row in rows if row.problem]
-    assert problems[0] == "b.jsonl, row 2: id 'x' already stands in a.csv, row 2; ids must be unique a system"
+    assert problems[0] == "b.jsonl, row 2: id 'x' already stands in a.csv, row 2; ids must be unique per system"
     assert problems[1].startswith("b.jsonl, row 3: not JSON")
     with pytest.raises(InputError, match=r"b\.jsonl, row 2"):
         list(read_cases(tmp_path, strict=True))

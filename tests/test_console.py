@@ -54,7 +54,7 @@ def test_no_total_where_none_can_be_known(tmp_path: Path, monkeypatch: pytest.Mo
     assert counted(tmp_path / "absent.csv") is None
     assert counted(tmp_path) is None
     assert counted("/dev/null", "csv") is None
-    monkeypatch.setattr(console, "_COUNTED", 10)
+    monkeypatch.setattr(console, "COUNTED_BYTES", 10)
     assert counted(example("notes.csv")) is None
 
 

@@ -27,11 +27,11 @@ def test_the_quota_of_a_container(tmp_path: Path, files: dict[str, str], quota: 
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert cores._quota(tmp_path) == quota
+    assert cores.container_quota(tmp_path) == quota
 
 
 def test_a_part_of_a_core_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cores, "_quota", lambda group: 0.3)
+    monkeypatch.setattr(cores, "container_quota", lambda group: 0.3)
     assert cores.cores() == 1
 
 

@@ -82,18 +82,18 @@ def score(
     cases = _ready(candidates)
     if cases is None:
         cases = make_cases(cast("Sequence[str]", candidates), references, sources=sources, ids=ids, systems=systems)
-    asked = default_metrics(cases) if metrics is None else metrics
-    loaded = load_metrics(asked, models=models, observable_only=observable_only or None)
+    requested = default_metrics(cases) if metrics is None else metrics
+    loaded = load_metrics(requested, models=models, observable_only=observable_only or None)
     if observable_only:
         cases, loaded = [observable_case(case) for case in cases], signed_observable(loaded)
     return _result(cases, loaded, evidence, workers, case_timeout)
 
 
 def metrics_for(path: str, columns: Mapping[str, str] | None = None, format: str | None = None) -> str:
-    """The metrics to compute on a case file when nothing is asked for, by what its first cases have.
+    """The metrics to compute on a case file when none is named, by the fields of its first cases.
 
-    A stream cannot be looked at before it is read: it is taken to have references. What is wrong with the file is for
-    the run to say.
+    A stream cannot be inspected before it is read: it is assumed to have references. Problems of the file are reported
+    by the run.
     """
     if not is_data_set(path) and not Path(path).is_file() and not Path(path).is_dir():
         return ",".join(DEFAULT)
@@ -137,10 +137,10 @@ def trust(
     cases = _ready(candidates)
     if cases is None:
         cases = make_cases(cast("Sequence[str]", candidates), ids=ids, systems=systems)
-    given = {"images": images, "stained": stained, "attacked": attacked}
-    for what, values in given.items():
+    columns = {"images": images, "stained": stained, "attacked": attacked}
+    for name, values in columns.items():
         if values is not None and (isinstance(values, str) or len(values) != len(cases)):
-            raise InputError(f"{len(cases)} candidates but {what} is not a list of as many")
+            raise InputError(f"{len(cases)} candidates but {name} is not a list of as many")
     for i, case in enumerate(cases):
         extra = dict(case.extra)
         for column, texts in (("candidate_stain", stained), ("candidate_attack", attacked)):
@@ -165,8 +165,8 @@ def check(
     from medassay.language.ledger_maker import unjudgeable
     from medassay.metrics.ledger_metric import ledger_maker
 
-    given = {"candidate": candidate, "reference": reference, "source": source}
-    for name, text in given.items():
+    sides = {"candidate": candidate, "reference": reference, "source": source}
+    for name, text in sides.items():
         if not isinstance(text, str) and (text is not None or name == "candidate"):
             raise InputError(f"{name}: expected one text, found {type(text).__name__}")
     texts = Texts(candidate, *(text if text and text.strip() else None for text in (reference, source)))
@@ -183,7 +183,7 @@ def load_metric(name: str, **settings: Any) -> Metric:
 
 
 def _ready(candidates: Sequence[str] | Sequence[Case]) -> list[Case] | None:
-    """Cases that were given as such; None where texts were."""
+    """The candidates, where all of them are cases; None where they are texts."""
     cases = [case for case in candidates if isinstance(case, Case)]
     return cases if cases and len(cases) == len(candidates) else None
 
@@ -195,14 +195,14 @@ def _result(
     workers: int = 0,
     case_timeout: float | None = None,
 ) -> Result:
-    wanted = len(cases) <= _EXPLAINED if evidence is None else evidence
-    scores = score_cases(cases, metrics, workers=workers, evidence=wanted, case_timeout=case_timeout)
+    with_evidence = len(cases) <= _EXPLAINED if evidence is None else evidence
+    scores = score_cases(cases, metrics, workers=workers, evidence=with_evidence, case_timeout=case_timeout)
     return Result(tuple(cases), tuple(metrics), scores)
 
 
 @dataclass(frozen=True)
 class FileOutcome:
-    """What a run over a file came to.
+    """The outcome of a run over a file.
 
     problems: rows and metrics with problems. ended: metrics that failed on every case, each with its error.
     routes: how many cases take each route. partial: how many have partial trust.
@@ -260,7 +260,7 @@ class FileRun:
     file_sinks: Sequence[Sink] | None = None
 
     def run(self) -> FileOutcome:
-        """Do it. Raises InputError before anything is scored where a path or a column cannot be meant."""
+        """Run. Raises InputError before anything is scored where a path or a column is wrong."""
         self.check()
         if self.observable_only:
             self.metrics = signed_observable(self.metrics)
@@ -268,7 +268,7 @@ class FileRun:
             return self._run()
 
     def check(self) -> None:
-        """Raise InputError where a path, a column or two options together cannot be meant; nothing is scored."""
+        """Raise InputError where a path, a column or a combination of options is wrong; nothing is scored."""
         if self.store is not None and self.engine.name == "ray":
             raise InputError(f"--store {self.store}: keeps results of the local engine; leave it out with --engine ray")
         if is_data_set(self.cases) and self.engine.name == "ray":
@@ -349,7 +349,7 @@ class FileRun:
 
     @contextmanager
     def _open_store(self) -> Iterator[Store | None]:
-        """The lasting store if one is named, else a file beside the output that goes when the run is whole."""
+        """The permanent store if one is named, else a file beside the output that is deleted after a complete run."""
         path = self.store or self.paths.resume
         if path is None and self._over_set:
             # Between seeing the set and scoring it, what has been scored is kept here.
@@ -362,7 +362,7 @@ class FileRun:
                 yield store
 
     def _check_columns(self) -> None:
-        """Look for the columns of the summary before anything is scored."""
+        """Check that the columns of the summary exist, before anything is scored."""
         if self._wanted and not self.paths.streams:
             rows = (self.rows or CaseFiles(self.cases, self.columns, self.format))()
             check_columns((row.case for row in rows if row.case is not None), self._wanted)
@@ -443,7 +443,7 @@ class TrustRun:
         return self._warnings.warnings
 
     def run(self) -> FileOutcome:
-        """Do it."""
+        """Run; the outcome is that of `FileRun`."""
         from medassay.engine.trust import check_not_among_cases
 
         if self.subject is not None and self._stained is not None:

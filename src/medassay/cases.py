@@ -32,7 +32,7 @@ _json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Columns(dict[str, Value]):
-    """The carried columns of a case, which nothing can change: what a metric is given is what is written."""
+    """The carried columns of a case, read-only: a metric cannot change what is written to the output."""
 
     __slots__ = ()
 
@@ -77,9 +77,9 @@ class Case:
             object.__setattr__(self, "extra", Columns(self.extra))
 
     def value(self, name: str) -> Value | tuple[str, ...]:
-        """What a field of ours holds, or else the carried column of that name; None where there is neither.
+        """The value of a field, or else of the carried column of that name; None where there is neither.
 
-        `references` stands for all of them.
+        `references` gives all references.
         """
         return getattr(self, name) if name in _ATTRIBUTES else self.extra.get(name)
 
@@ -116,13 +116,13 @@ class Case:
 
     @property
     def reference_key(self) -> bytes:
-        """What cases that share their references share: the digest of these."""
-        kept = sum(map(len, self.references)) <= _KEPT
-        return _reference_key(self.references) if kept else self.digest(["reference"])
+        """The digest of the references: equal for cases that share them."""
+        cacheable = sum(map(len, self.references)) <= _LONGEST_CACHED
+        return _reference_key(self.references) if cacheable else self.digest(["reference"])
 
 
-_KEPT = 20_000
-"""Characters: the digests of longer references are not kept, so that memory stays bounded whatever is read."""
+_LONGEST_CACHED = 20_000
+"""Characters: the digests of longer references are not cached, so that memory stays bounded."""
 
 
 @lru_cache(maxsize=4096)
@@ -132,10 +132,10 @@ def _reference_key(references: tuple[str, ...]) -> bytes:
 
 def _stamp(path: str) -> tuple[int, ...]:
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except (OSError, ValueError):
         return ()
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class Row:
 
     @property
     def location(self) -> str:
-        """Where it stands, for messages."""
+        """The file, if there are several, and the row, for messages."""
         return f"{self.file}, row {self.number}" if self.file else f"row {self.number}"
 
 
@@ -177,10 +177,10 @@ def case_files(path: str | Path, format: str | None = None) -> list[str]:
     if str(path) == "-" or not Path(path).is_dir():
         return [str(path)]
     kinds = {format} if format else set(READERS)
-    found = [p for p in sorted(Path(path).iterdir()) if p.is_file() and kind_of(p) in kinds and p.name[0] not in "._"]
-    if not found:
+    paths = [p for p in sorted(Path(path).iterdir()) if p.is_file() and kind_of(p) in kinds and p.name[0] not in "._"]
+    if not paths:
         raise InputError(f"{path}: no case file in this folder; it needs .csv, .tsv, .jsonl or .parquet files")
-    return [str(file) for file in found]
+    return [str(file) for file in paths]
 
 
 def read_file(
@@ -202,7 +202,7 @@ def distinct(rows: Iterable[Row], name: str, *, strict: bool = False) -> Iterato
 
 
 class Identities:
-    """Which ids a file has had. name: what messages call it; strict: the first row with a problem raises."""
+    """The ids that a file has had so far. name: its name in messages; strict: the first row with a problem raises."""
 
     def __init__(self, name: str, *, strict: bool = False) -> None:
         self.name, self.strict = name, strict
@@ -210,21 +210,23 @@ class Identities:
         self.files: list[str] = []
 
     def checked(self, row: Row) -> Row:
-        """The row; where its id and system stood before, with that as its problem."""
+        """The row; a repeated id and system becomes its problem."""
         if not self.files or row.file != self.files[-1]:
             self.files.append(row.file)
         if row.case is not None:
             first = self.seen.add(repr(row.case.key).encode(), (len(self.files) - 1) << 40 | row.number)
             if first is not None:
-                again = f"id '{row.case.id}'" + (f", system '{row.case.system}'" if row.case.system else "")
-                stood = Row(first & (1 << 40) - 1, None, "", self.files[first >> 40]).location
-                row = replace(row, case=None, problem=f"{again} already stands in {stood}; ids must be unique a system")
+                identity = f"id '{row.case.id}'" + (f", system '{row.case.system}'" if row.case.system else "")
+                earlier = Row(first & (1 << 40) - 1, None, "", self.files[first >> 40]).location
+                row = replace(
+                    row, case=None, problem=f"{identity} already stands in {earlier}; ids must be unique per system"
+                )
         if self.strict and row.problem:
             raise InputError(f"{self.name}, {row.location}: {row.problem}")
         return row
 
     def end(self) -> None:
-        """There are no more rows; that there were none at all is an error."""
+        """Finish the file; raises `InputError` where it had no rows at all."""
         if not self.files:
             raise InputError(f"{self.name}: no rows; it needs a header and at least one case")
 
@@ -237,7 +239,7 @@ class _Builder:
         self.columns = checked_mapping(columns)
         self.tabular = tabular
         self.plans: dict[tuple[str, ...], list[Column] | str] = {}
-        """For each header that was met, what its columns are to us, or what is wrong with it."""
+        """The columns of each header so far, or a message about what is wrong with it."""
 
     def row(self, number: int, record: Mapping[str, Any] | str, identity: str, file: str) -> Row:
         """A case from one record; a string is a problem found while reading it."""
@@ -304,11 +306,11 @@ def _text(value: Any, column: str) -> str | None:
 
 def _texts(value: Any, column: str) -> list[str]:
     many = value if isinstance(value, list) else [value]
-    return [text for one in many if (text := _text(one, column)) is not None]
+    return [text for cell in many if (text := _text(cell, column)) is not None]
 
 
 def _plain(value: Any) -> Value:
-    """A carried value as it came; nested values become JSON text, dates and the like their usual text."""
+    """A carried value, unchanged; nested values become JSON text, dates and the like their usual text."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, str):
@@ -333,18 +335,18 @@ def make_cases(
     >>> make_cases(["Tubular adenoma."], ["Tubulovillous adenoma."])[0].reference
     'Tubulovillous adenoma.'
     """
-    given = {"references": references, "sources": sources, "ids": ids, "systems": systems}
-    for what, values in {"candidates": candidates, **given}.items():
+    columns = {"references": references, "sources": sources, "ids": ids, "systems": systems}
+    for name, values in {"candidates": candidates, **columns}.items():
         if isinstance(values, str):
-            raise InputError(f"{what}: one text was given; write a list of texts, even for one case")
-    for what, values in given.items():
+            raise InputError(f"{name}: one text was given; write a list of texts, even for one case")
+    for name, values in columns.items():
         if values is not None and len(values) != len(candidates):
-            raise InputError(f"{len(candidates)} candidates but {len(values)} {what}")
+            raise InputError(f"{len(candidates)} candidates but {len(values)} {name}")
     cases = []
     for i, candidate in enumerate(candidates):
         if not isinstance(candidate, str):
             raise InputError(f"candidates[{i}]: expected text, found {type(candidate).__name__}; use '' for none")
-        many = _given_references(references[i] if references is not None else None, i)
+        many = _reference_texts(references[i] if references is not None else None, i)
         cases.append(
             Case(
                 id=ids[i] if ids is not None else str(i + 1),
@@ -358,11 +360,11 @@ def make_cases(
     return cases
 
 
-def _given_references(given: str | Sequence[str] | None, i: int) -> tuple[str, ...]:
+def _reference_texts(texts: str | Sequence[str] | None, i: int) -> tuple[str, ...]:
     """The references of case `i`: one text, several, or none."""
-    if given is None:
+    if texts is None:
         return ()
-    many = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else (given,)
+    many = (texts,) if isinstance(texts, str) else tuple(texts) if isinstance(texts, list | tuple) else (texts,)
     for text in many:
         if not isinstance(text, str):
             raise InputError(f"references[{i}]: expected a text or a list of texts, found {type(text).__name__}")

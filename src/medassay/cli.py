@@ -83,8 +83,8 @@ def _take_verbose(arguments: list[str]) -> tuple[list[str], bool]:
     return kept + arguments[end:], len(kept) < end
 
 
-class _Said(logging.Handler):
-    """What the package logs, as messages with the milliseconds since the start."""
+class _MessageHandler(logging.Handler):
+    """Prints the package's log records as messages, with the milliseconds since the start."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(f"{record.relativeCreated:6.0f} ms  {record.getMessage()}")
@@ -92,7 +92,7 @@ class _Said(logging.Handler):
 
 def _set_logging(verbose: bool) -> None:
     logger = logging.getLogger("medassay")
-    logger.handlers = [_Said()] if verbose else []
+    logger.handlers = [_MessageHandler()] if verbose else []
     logger.setLevel(logging.INFO if verbose else logging.NOTSET)
 
 
@@ -104,7 +104,7 @@ def _completing() -> bool:
 
 
 def _drop_output() -> None:
-    """What is still buffered has nowhere to go; without this Python would complain about it on exit."""
+    """Send buffered output to the null device; otherwise Python reports an error about it on exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -112,8 +112,8 @@ def _drop_output() -> None:
 def _ready_streams() -> None:
     """Make standard streams safe to use, whatever they are.
 
-    Where one is closed its number leads to the null device: a file that is opened later must not take it, and be
-    written to by whoever writes messages. What a terminal's encoding lacks is shown as `?`, not raised.
+    Where a stream is closed, its descriptor is opened on the null device: otherwise a file that is opened later would
+    take that number and receive messages. Characters that a terminal's encoding lacks are shown as `?`, not raised.
     """
     for number in range(3):
         try:
@@ -126,7 +126,7 @@ def _ready_streams() -> None:
 
 
 def main() -> NoReturn:
-    """Entry point: errors meant for people become one line and an exit code."""
+    """Entry point: errors meant for users become one line and an exit code."""
     from medassay.cores import one_thread_for_blas
 
     _ready_streams()

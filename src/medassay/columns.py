@@ -1,4 +1,4 @@
-"""The columns of a case file: which field of ours each of them is, and the names of those that are carried."""
+"""The columns of a case file: which field of a case each one is, and the names of those that are carried through."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from medassay.records import BLANKS
 
 FIELDS = ("id", "candidate", "reference", "source", "image", "system")
 CARRIED = "file."
-"""Stands before the name of a carried column where an output has a column of that name."""
+"""Prefix of a carried column's name where an output has a column of that name."""
 _NUMBERED_REFERENCE = re.compile(r"reference_([2-9]|[1-9][0-9]{1,8})")
 _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Control characters and lone surrogates: the former never belong to a report, the latter cannot be written."""
@@ -21,7 +21,7 @@ Value = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a file: a field of ours, a reference of some rank (0: none), or one that is carried."""
+    """A column of a file: a field of a case, a reference of some rank (0: none), or one that is carried through."""
 
     name: str
     field: str = ""
@@ -30,7 +30,7 @@ class Column:
 
 
 def checked_mapping(mapping: Mapping[str, str]) -> dict[str, str]:
-    """A mapping of our names to the file's, as `--map` gives it; raises where it cannot be meant."""
+    """A checked mapping of field names to the file's column names, as `--map` gives it; raises `InputError`."""
     for ours in mapping:
         if ours not in FIELDS and not _NUMBERED_REFERENCE.fullmatch(ours):
             raise InputError(
@@ -43,7 +43,7 @@ def checked_mapping(mapping: Mapping[str, str]) -> dict[str, str]:
 
 
 def plan_columns(header: Sequence[str], mapping: Mapping[str, str]) -> list[Column] | str:
-    """What each column of a header is to us, or what is wrong with the header."""
+    """The role of each column of a header, or a message about what is wrong with the header."""
     taken: dict[str, str] = {}
     for ours, theirs in mapping.items():
         column = find_column(theirs, header)
@@ -90,7 +90,7 @@ _WORDS = {
     "system": {"system", "model"},
     "id": {"id"},
 }
-"""Words in the names that people give to our fields."""
+"""Words in the names that users give to the fields."""
 _HARMLESS = re.compile(r"[\w .-]{1,40}")
 """Names that can be typed in a shell as they are."""
 
@@ -114,7 +114,7 @@ def _guess(header: Sequence[str], mapping: Mapping[str, str]) -> str:
 
 
 def _columns(header: Sequence[str], fields: Mapping[str, str]) -> list[Column] | str:
-    """The columns of a header, given the field of each that is one; or what is wrong with the header."""
+    """The columns of a header, given the fields by column; or a message about what is wrong with the header."""
     plan: list[Column] = []
     carried: dict[str, str] = {}
     for column in header:
@@ -147,7 +147,7 @@ def find_column(name: str, header: Iterable[str]) -> str | None:
 
 
 def _plain_name(column: str) -> str:
-    """A column's name without what people vary: case, spaces around it, and a space for an underscore."""
+    """A column's name in lower case, without spaces around it, and with underscores for spaces."""
     return "_".join(column.strip(BLANKS).lower().split())
 
 

@@ -36,7 +36,7 @@ INTERRUPTED = 130
 _LISTED = 8
 """Problems printed in full; the rest are counted (with --out all of them are in the meta file)."""
 
-_COUNTED = 100_000_000
+COUNTED_BYTES = 100_000_000
 """Bytes of case files whose rows are counted before a run, for a total and the time left: one to two seconds' work."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -93,7 +93,7 @@ Port = Annotated[int, typer.Option(help="Port to listen on.")]
 
 
 def say(message: str) -> None:
-    """Print one line to standard error; control characters of hostile text are shown, not sent to the terminal."""
+    """Print one line to standard error; control characters are replaced, not sent to the terminal."""
     printable = "".join(c if c.isprintable() or c == "\n" else "�" for c in message)
     if sys.stderr is not None:  # closed: there is nobody to tell
         print(f"medassay: {printable}", file=sys.stderr)
@@ -142,8 +142,8 @@ def say_unlimited(case_timeout: float | None, metrics: Sequence[Metric]) -> None
     from medassay.engine.placement import unlimited
 
     if case_timeout is not None and (names := unlimited(metrics)):
-        what = ", ".join(names)
-        say(f"warning: no time limit per case for {what}: it waits for an endpoint, or its models run on torch")
+        listed = ", ".join(names)
+        say(f"warning: no time limit per case for {listed}: it waits for an endpoint, or its models run on torch")
 
 
 @contextmanager
@@ -172,12 +172,12 @@ def progress_bar(what: str, unit: str, total: int | None = None) -> Iterator[Cal
 
 
 def _watched() -> bool:
-    """Whether somebody looks at a bar: standard error is a terminal."""
+    """Whether a progress bar would be seen: standard error is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _counted(what: str, unit: str, done: int, total: int | None) -> str:
-    """What stands before a bar.
+    """The text before a progress bar.
 
     >>> _counted("scoring", "cases", 12, 1200)
     'scoring, 12 of 1,200 cases'
@@ -188,8 +188,8 @@ def _counted(what: str, unit: str, done: int, total: int | None) -> str:
 def count_rows(cases: str, format: str | None = None) -> int | None:
     """How many rows a case file (or a folder of them) has, for a bar's total.
 
-    None where nobody would see it, where the rows can be read only once, where the files are so large that counting
-    would be noticed, or where they cannot be read: what is wrong with them is for the run to say.
+    None where no bar is shown, where the rows can be read only once, where the files are so large that counting takes
+    long, or where they cannot be read: the run itself reports what is wrong with them.
     """
     from medassay.cases import case_files
     from medassay.hub_data import data_set_length, is_data_set
@@ -201,7 +201,10 @@ def count_rows(cases: str, format: str | None = None) -> int | None:
         if is_data_set(cases):
             return data_set_length(cases)
         files = case_files(cases, format)
-        if not all(Path(file).is_file() for file in files) or sum(Path(f).stat().st_size for f in files) > _COUNTED:
+        if (
+            not all(Path(file).is_file() for file in files)
+            or sum(Path(f).stat().st_size for f in files) > COUNTED_BYTES
+        ):
             return None
         return sum(1 for file in files for _ in read_records(file, format=format))
     except (MedassayError, OSError):
@@ -251,7 +254,7 @@ def parse_list(text: str) -> list[str]:
 
 
 def check_paths(inputs: Mapping[str, Given], outputs: Mapping[str, Given], *, table: Path | None = None) -> None:
-    """Find out before the run what could not be written after it, and what would overwrite an input.
+    """Check before a run that its outputs can be written and overwrite no input.
 
     Args:
         inputs: files that are read, by what messages call them.
@@ -267,7 +270,7 @@ def check_paths(inputs: Mapping[str, Given], outputs: Mapping[str, Given], *, ta
 
 
 def existing(name: str) -> Path | None:
-    """The file that an option names, where it is one: `--models` takes names and files."""
+    """The path that an option gives, where it is a file; else None (`--models` takes names and files)."""
     return Path(name) if Path(name).is_file() else None
 
 

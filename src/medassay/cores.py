@@ -1,4 +1,4 @@
-"""The cores this process may use: its affinity, and the share its container grants."""
+"""The cores that this process may use: by its affinity and by its container's quota."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _GROUP = Path("/sys/fs/cgroup")
 def cores() -> int:
     """Whole cores to fill, at least 1: what the scheduler allows, and no more than a container's quota."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = _quota(_GROUP)
+    quota = container_quota(_GROUP)
     return max(1, allowed if quota is None else min(allowed, math.ceil(quota)))
 
 
 def one_thread_for_blas() -> None:
-    """Before numpy is imported: its products take one thread each, as the work itself is shared out.
+    """Limit NumPy's matrix products to one thread each; to be called before numpy is imported.
 
-    The matrices here are small; threads that wait for one another over them cost more than they bring.
+    The matrices here are small, and the work is already divided among processes: more threads only wait.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def _quota(group: Path) -> float | None:
+def container_quota(group: Path) -> float | None:
     """Cores granted by the control group (version 2, then 1); None where there is no limit."""
     try:
         limit, period = (group / "cpu.max").read_text().split()

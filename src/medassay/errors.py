@@ -1,4 +1,4 @@
-"""What medassay raises when the person has to do something about it.
+"""The errors that medassay raises when the user has to do something about it.
 
 A `MedassayError` is about the set-up or the input as a whole (an unknown metric, a missing
 column, a model that is not there): raised before a run, it stops it, and its text says what to do.
@@ -51,7 +51,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("rogue1", ["rouge1", "bleu"])
     "; did you mean 'rouge1'?"
     """
-    # Of a thousand names: what is compared letter by letter must not grow with a hostile header.
+    # At most a thousand names of at most 100 characters: the comparison must stay fast with a hostile header.
     lower = {k[:100].lower(): k for k in islice(known, 1000)}
     close = get_close_matches(name[:100].lower(), list(lower), n=1, cutoff=0.55)
     return f"; did you mean '{lower[close[0]]}'?" if close else ""

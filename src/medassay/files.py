@@ -61,7 +61,7 @@ class OutputFile:
         _remove_abandoned(folder, name)
         self.temporary = folder / f"{name}.{_HOST}-{os.getpid()}-{next(_COUNT)}.partial"
         self._mode = _mode_of(self.target)
-        # Whoever may not read the old file may not read the new one while it is being written.
+        # The temporary file has the permissions of the old one: it must not be readable by others meanwhile.
         mode = 0o600 if self.special else 0o666 if self._mode is None else self._mode | 0o600
         os.close(os.open(self.temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
 
@@ -123,7 +123,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def unwritable(path: Path, error: OSError) -> InputError:
-    """What to tell the user of a file that cannot be written."""
+    """The error for a file that cannot be written."""
     return InputError(
         f"{path}: cannot be written ({error.strerror or error}); is the disk full, or the file in use? "
         "Make room, or choose another file"
@@ -168,7 +168,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def hidden_name(target: Path) -> str:
-    """How the names begin of what is kept beside a target while it is written; short enough to be added to."""
+    """The beginning of the names of temporary and lock files beside a target; short enough for a suffix."""
     name = target.name
     if len(name.encode("utf-8", "surrogateescape")) > _LONGEST:
         name = f"{name[: _LONGEST // 4]}~{zlib.crc32(os.fsencode(name)):08x}"
@@ -178,8 +178,12 @@ def hidden_name(target: Path) -> str:
 def _open_special(path: Path) -> IO[bytes]:
     """A device or pipe for writing. A stream of this process is taken as it stands, not opened anew at its start."""
     path = _followed(path)
-    named = _DESCRIPTOR.fullmatch(str(path))
-    number = int(named[2]) if named and named[1] in (None, "self", str(os.getpid())) else _STREAMS.get(str(path))
+    descriptor = _DESCRIPTOR.fullmatch(str(path))
+    number = (
+        int(descriptor[2])
+        if descriptor and descriptor[1] in (None, "self", str(os.getpid()))
+        else _STREAMS.get(str(path))
+    )
     if number is None:
         return os.fdopen(os.open(path, os.O_WRONLY), "wb")  # neither created nor cut
     for stream in (sys.stdout, sys.stderr):
@@ -278,8 +282,8 @@ def _cell(column: str, value: Any) -> str:
 
 
 def _remove_abandoned(folder: Path, name: str) -> None:
-    """Remove temporary files of processes of this machine that are no more."""
-    if sys.platform == "win32":  # where asking for a process would end it
+    """Remove temporary files of processes of this machine that have ended."""
+    if sys.platform == "win32":  # there os.kill(pid, 0) would end the process
         return
     for path in folder.glob(f"{glob.escape(name)}.{_HOST}-*.partial*"):
         pid = path.name.removeprefix(f"{name}.{_HOST}-").partition("-")[0]

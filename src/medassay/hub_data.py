@@ -1,6 +1,6 @@
 """Data sets of the Hugging Face hub as tables: `hf:owner/name:split`, with the library `datasets` (extra `datasets`).
 
-In place of `owner/name` a folder may stand, one that `save_to_disk` wrote or one of data files; then no network is
+Instead of `owner/name`, a folder may be given: one that `save_to_disk` wrote or one of data files; then no network is
 needed. Only data are read: no code of a data set is run.
 """
 
@@ -47,10 +47,10 @@ def data_set_length(name: str) -> int:
 @lru_cache(maxsize=2)  # a run opens its cases several times
 def _opened(name: str) -> Any:
     """The table that a name stands for, as Arrow: texts and numbers as they are stored, nothing decoded."""
-    asked = _NAME.fullmatch(name)
-    if asked is None:
+    match = _NAME.fullmatch(name)
+    if match is None:
         raise InputError(f"{name}: write hf:owner/name, hf:owner/name:split or hf:owner/name:subset:split")
-    table = _split(_loaded(name, asked["name"], asked["subset"]), name, asked["split"])
+    table = _split(_loaded(name, match["name"], match["subset"]), name, match["split"])
     texts = [column for column, feature in table.features.items() if not hasattr(feature, "decode_example")]
     return table.select_columns(texts).with_format("arrow")
 
@@ -65,9 +65,9 @@ def _loaded(name: str, path: str, subset: str | None) -> Any:
             return datasets.load_from_disk(path)
         return datasets.load_dataset(path, subset)
     except Exception as error:
-        said = shortened(" ".join(str(error).split()) or type(error).__name__, 300)
+        reason = shortened(" ".join(str(error).split()) or type(error).__name__, 300)
         raise InputError(
-            f"{name}: cannot be loaded ({said}); is the name right, and can the hub be reached? "
+            f"{name}: cannot be loaded ({reason}); is the name right, and can the hub be reached? "
             "What was loaded before is found without it where HF_HUB_OFFLINE=1 is set"
         ) from error
 

@@ -1,4 +1,4 @@
-"""The paths of a command: compared before anything runs, and held while it does.
+"""The paths of a command: compared before it runs, and locked while it does.
 
 An input is never an output, no two outputs are one file, and two runs do not write one output at the same time.
 """
@@ -39,7 +39,7 @@ class ReadFolder:
 
 
 def check_read_again(path: str | Path) -> None:
-    """Refuse what can be read only once: for commands that read a file several times."""
+    """Raise `InputError` for what can be read only once, in commands that read a file several times."""
     if str(path) == "-" or is_special(Path(path)):
         name = "standard input" if str(path) == "-" else path
         raise InputError(f"{name}: can be read only once, and this command reads it again; write it to a file first")
@@ -48,10 +48,10 @@ def check_read_again(path: str | Path) -> None:
 def check_paths(
     inputs: Mapping[str, Given | ReadFolder], outputs: Mapping[str, Given], *, folders: Mapping[str, Path] | None = None
 ) -> None:
-    """Find out before a run what could not be written after it, and what would overwrite something that is needed.
+    """Check before a run that its outputs can be written and overwrite neither an input nor one another.
 
-    Files are compared by what they are, whatever their names: links and hard links count as the file itself. A
-    character device may be named twice.
+    Files are compared by identity, not by name: links and hard links count as the file itself. A character device may
+    be named twice.
 
     Args:
         inputs: files that are read, by what messages call them; `-` is standard input.
@@ -60,17 +60,17 @@ def check_paths(
     """
     for label, folder in (folders or {}).items():
         _check_folder(folder, label)
-    read = [(label, path) for label, path in _each(inputs) if str(path) == "-" or path.exists()]
-    read_folders = [(label, given) for label, given in inputs.items() if isinstance(given, ReadFolder)]
+    read_paths = [(label, path) for label, path in _each(inputs) if str(path) == "-" or path.exists()]
+    read_folders = [(label, value) for label, value in inputs.items() if isinstance(value, ReadFolder)]
     written = list(_each(outputs))
-    made = [folder.absolute() for folder in (folders or {}).values()]
+    created = [folder.absolute() for folder in (folders or {}).values()]
     known: dict[tuple[object, ...], tuple[str, Path]] = {}
-    for label, path in read:
+    for label, path in read_paths:
         if (mark := _mark(path)) is not None:
             known.setdefault(mark, (label, path))
     taken: dict[tuple[object, ...], tuple[str, Path]] = {}
     for label, path in written:
-        _check_writable(path, made)
+        _check_writable(path, created)
         mark = _mark(path)
         if mark is None:
             continue
@@ -85,10 +85,10 @@ def check_paths(
 
 
 def _each(paths: Mapping[str, Given | ReadFolder]) -> Iterator[tuple[str, Path]]:
-    for label, given in paths.items():
-        if isinstance(given, ReadFolder):
+    for label, value in paths.items():
+        if isinstance(value, ReadFolder):
             continue
-        for path in [given] if given is None or isinstance(given, str | Path) else given:
+        for path in [value] if value is None or isinstance(value, str | Path) else value:
             if path is not None:
                 yield label, Path(path)
 
@@ -99,7 +99,7 @@ def _named(labelled: tuple[str, Path]) -> str:
 
 
 def _mark(path: Path) -> tuple[object, ...] | None:
-    """What tells a file from every other: its inode, or its folder's and its name; None where sharing does no harm."""
+    """The identity of a file: its inode, or its folder's and its name; None where sharing does no harm."""
     try:
         if str(path) == "-":
             status = os.fstat(sys.stdin.fileno())
@@ -114,8 +114,8 @@ def _mark(path: Path) -> tuple[object, ...] | None:
     return None if stat.S_ISCHR(status.st_mode) else (status.st_dev, status.st_ino)
 
 
-def _check_writable(path: Path, made: Sequence[Path]) -> None:
-    """Raise where a file cannot be written. made: folders that will be there by then."""
+def _check_writable(path: Path, created: Sequence[Path]) -> None:
+    """Raise where a file cannot be written. created: folders that will exist by then."""
     try:
         target = path.resolve()
     except (OSError, RuntimeError) as error:  # links in a circle
@@ -128,7 +128,7 @@ def _check_writable(path: Path, made: Sequence[Path]) -> None:
         raise InputError(f"{path}: is a folder; name a file in it")
     folder = target.parent
     if not folder.is_dir():
-        if any(path.absolute().is_relative_to(new) for new in made):
+        if any(path.absolute().is_relative_to(new) for new in created):
             return
         raise InputError(f"{path}: the folder {folder} does not exist; create it first")
     if not os.access(folder, os.W_OK):
@@ -149,14 +149,14 @@ def _check_folder(folder: Path, label: str) -> None:
 
 
 _HELD: dict[tuple[int, Path], str] = {}
-"""The outputs that this process holds, with what it says of itself: a lock keeps other processes out, not this one."""
+"""The outputs that this process has locked, with its claim: a lock keeps out other processes, not this one."""
 
 
 @contextmanager
 def hold(outputs: Iterable[Path | None]) -> Iterator[None]:
     """Keep other runs from writing the same files until the block ends.
 
-    A lock file lies beside each output. The system lets go of it when its process ends, however it ends.
+    A lock file lies beside each output. The system releases the lock when the process ends, however it ends.
 
     Raises InputError that names the process which holds a file, and since when.
     """

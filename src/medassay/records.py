@@ -35,7 +35,7 @@ _FEW_LINES = 8
 _AGAIN = 8
 """Characters read again for each character of a file, at most."""
 BLANKS = string.whitespace + "\x85\xa0\u2000\u2001\u2002\u2003\u2009\u200a\u202f\u3000\u200b\u200c\u200d\u2060\ufeff"
-"""What may stand around a column's name unseen: spaces of any kind, byte order marks."""
+"""Invisible characters that are stripped from a column's name: spaces of any kind, byte order marks."""
 
 
 def read_records(path: str | Path, *, format: str | None = None) -> Records:
@@ -53,7 +53,7 @@ def read_records(path: str | Path, *, format: str | None = None) -> Records:
 
 
 def name_of(path: str | Path) -> str:
-    """What messages call a file."""
+    """A file's name in messages."""
     return "standard input" if str(path) == "-" else str(path)
 
 
@@ -104,7 +104,7 @@ class _OpenQuote(Exception):
 
 
 class _Lines:
-    """The lines of a file as `csv.reader` takes them; those of the row under way are kept.
+    """The lines of a file for `csv.reader`; those of the current row are kept.
 
     The reader asks for a line at the start of a row, and inside a row only where a quote is open. So it is known when
     a file ends inside quotes, and lines that a quote has swallowed can be read again as rows of their own.
@@ -142,7 +142,7 @@ class _Lines:
                 return
 
     def read_again(self, lines: Sequence[str]) -> bool:
-        """Give the lines out again, unless that has been done so often that reading would not end in linear time."""
+        """Yield the lines again; False, and nothing is done, where that would make reading slower than linear."""
         self.again += sum(map(len, lines))
         if self.again > _AGAIN * self.fresh:
             return False
@@ -267,15 +267,15 @@ def _csv_record(header: list[str], cells: list[str]) -> Mapping[str, Any] | str:
     return dict(zip(header, cells))
 
 
-class _Twice(ValueError):
-    """A key that an object has twice: which of its values is meant cannot be known."""
+class _DuplicateKey(ValueError):
+    """A key that an object has twice: it is not known which of its values is meant."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         key = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-        raise _Twice(f"column '{key}': stands twice in the object; remove one")
+        raise _DuplicateKey(f"column '{key}': stands twice in the object; remove one")
     return record
 
 
@@ -289,11 +289,11 @@ def _jsonl_records(path: str | Path, name: str, kind: str) -> Records:
                 continue
             try:
                 record = json.loads(line.lstrip("\ufeff") if number == 1 else line, object_pairs_hook=_object)
-            except _Twice as error:
+            except _DuplicateKey as error:
                 yield number, str(error)
                 continue
             except (ValueError, RecursionError) as error:
-                yield number, f"not JSON ({error}); the file needs one object a line"
+                yield number, f"not JSON ({error}); the file needs one object per line"
                 continue
             yield (
                 number,
@@ -302,7 +302,7 @@ def _jsonl_records(path: str | Path, name: str, kind: str) -> Records:
 
 
 def _check_parquet(path_or_file: str | io.BytesIO) -> None:
-    """Look at both ends of the file: a cut one is told plainly, before the reader panics over it."""
+    """Check both ends of the file, so that a truncated one is reported plainly before the reader panics."""
     with Path(path_or_file).open("rb") if isinstance(path_or_file, str) else nullcontext(path_or_file) as stream:
         start = stream.read(4)
         size = stream.seek(0, io.SEEK_END)

@@ -49,7 +49,7 @@ class Summary(Sink):
         self.tally.add(case, scores)
 
     def finish(self) -> None:
-        """Draw up the aggregates."""
+        """Compute the aggregates."""
         self.aggregates = summarise(self.tally, resamples=self.resamples, seed=self.seed)
 
 
@@ -78,7 +78,7 @@ class Result:
 
     @property
     def signatures(self) -> dict[str, str]:
-        """What made each number."""
+        """The signature of each metric, by name."""
         return {metric.name: str(metric.signature) for metric in self.metrics}
 
     @property
@@ -91,7 +91,7 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
-        """What a reader of the numbers must know, such as that a metric was given texts it is not made for."""
+        """Warnings about the numbers, such as that a metric was given texts it is not made for."""
         watch = DomainCheck(self.metrics)
         for i, case in enumerate(self.cases):
             watch.add(case, self._scores(i))
@@ -171,4 +171,4 @@ class Result:
     def _repr_html_(self) -> str:
         from medassay.report import summary_html
 
-        return summary_html(self.summary()) + "".join(f"<p>Warning: {escape(one)}</p>" for one in self.warnings)
+        return summary_html(self.summary()) + "".join(f"<p>Warning: {escape(warning)}</p>" for warning in self.warnings)

@@ -1,6 +1,6 @@
 """Scores: a number with its evidence, or the reason there is none.
 
-`Score` is one metric's verdict on one case; `Signature` names what made a number.
+`Score` is one metric's verdict on one case; `Signature` identifies the metric, settings and version behind a number.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class Score:
         if "f" in record:
             return cls.failure(record["f"], record.get("e"))
         if "u" in record:
-            given = {"parts": record.get("p", {}), "evidence": record.get("e", {}), "labels": record.get("l", {})}
-            return cls(None, unscored=record["u"], **given)
+            fields = {"parts": record.get("p", {}), "evidence": record.get("e", {}), "labels": record.get("l", {})}
+            return cls(None, unscored=record["u"], **fields)
         return cls(
             record["v"],
             parts=record.get("p", {}),
@@ -122,7 +122,7 @@ class Score:
 
 
 def described(error: BaseException) -> str:
-    """An exception in one line: `Type: message`; its type alone where it says nothing, or cannot say it.
+    """An exception in one line: `Type: message`; its type alone where it has no message, or none that can be read.
 
     >>> described(ValueError("no number")), described(MemoryError())
     ('ValueError: no number', 'MemoryError: there is not enough memory')
@@ -137,7 +137,7 @@ def described(error: BaseException) -> str:
 
 
 class Signature(str):
-    """What made a number, on one line: `rouge1|stem:no|refs:best|v:0.1.0`.
+    """The metric, its settings and the version behind a number, on one line: `rouge1|stem:no|refs:best|v:0.1.0`.
 
     >>> Signature.build("rouge1", {"stem": False, "refs": "best"}, "0.1.0")
     'rouge1|stem:no|refs:best|v:0.1.0'

@@ -24,7 +24,7 @@ RELATION_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A typed stretch of a text; `start` and `end` are characters of the text as given."""
+    """A typed part of a text; `start` and `end` are characters of the text as given."""
 
     start: int
     end: int
@@ -61,15 +61,15 @@ CONTRADICTION_KINDS = (
     "value", "quantity", "negation", "side", "site", "person", "time", "drug", "marker", "diagnosis", "grade",
     "certainty", "cause", "plan", "other",
 )  # fmt: skip
-"""In what a contradicted statement is wrong, in the order of a checker's outputs."""
+"""The kinds of error in a contradicted statement, in the order of a checker's outputs."""
 
 INVENTION_KINDS = ("symptom", "history", "drug", "test", "finding", "plan", "other")
-"""What a statement speaks of that is not stated, in the order of a checker's outputs."""
+"""Kinds of content in a statement that the text does not mention, in the order of a checker's outputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a checker says of one statement against one text.
+    """A checker's judgement of one statement against one text.
 
     probabilities: of supported, not stated, contradicted; they sum to 1.
     start, end: characters of the text that decide; both 0 where nothing was read.

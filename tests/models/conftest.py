@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ TEXT = (
     "cd20 ki is strongly weak positive negative invasive ductal carcinoma of the left breast kidney high grade "
     "necrosis possible suspicious for tumour no lung e1 e2 [ ] / . , ; : ( ) - ?"
 )
+BIO = ["O", "B-Anatomical_Site", "I-Anatomical_Site", "B-IHC marker", "I-IHC marker", "B-Person"]
+MEANINGS = {"left": "B-Anatomical_Site", "breast": "I-Anatomical_Site", "cd20": "B-IHC marker", "ki": "B-IHC marker"}
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *TEXT.split(), *LETTERS, *(f"##{c}" for c in LETTERS)]
 
 
@@ -44,6 +47,27 @@ def write_tokenizer(folder: Path) -> None:
         "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
     }
     (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+
+
+def by_hand(folder: Path, kind: str, *texts: str) -> Any:
+    """The library's own answer to one text or pair."""
+    import torch
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = getattr(transformers, kind).from_pretrained(folder).eval()
+    with torch.inference_mode():
+        return model(**tokenizer(*texts, return_tensors="pt"))
+
+
+class Exploding:
+    """What a pickle can do to whoever opens it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return eval, ("open('was-here', 'w')",)
+
+
+HOSTILE = pickle.dumps({"weight": Exploding()})
 
 
 @pytest.fixture

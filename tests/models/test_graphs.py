@@ -116,7 +116,7 @@ def test_the_cache_of_states_is_bounded_and_drops_the_oldest(embedded: Path, mon
     models = ModelSet(embedded)
     rows = [framed(range(1000, 1000 + n)) for n in (5, 6, 7)]
     size = sum(one.nbytes for one in models.hidden(rows[1:]))
-    monkeypatch.setattr(graphs, "_CACHE_BYTES", size)
+    monkeypatch.setattr(graphs, "CACHE_BYTES", size)
     models = ModelSet(embedded)
     for row in rows:
         models.hidden([row])

@@ -31,7 +31,7 @@ def test_the_budget_follows_the_memory() -> None:
     assert budget_for(LARGE, 139 * 2**30, 2) == 131_072
     assert budget_for(LARGE, 2 * 2**30, 2) == 8192  # 0.25 × 2 GiB / (2 × (24 × 1024 + 2 × 4096)) = 8192
     assert budget_for(LARGE, 2 * 2**30, 4) == 4096
-    assert budget_for(LARGE, 16 * 2**30, 2, speaks=True) == 8192  # 4 GiB / (65,536 + 400,000) = 9225
+    assert budget_for(LARGE, 16 * 2**30, 2, over_vocabulary=True) == 8192  # 4 GiB / (65,536 + 400,000) = 9225
     assert budget_for({}, 0, 2) == 4096
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from medassay.models import load
 from medassay.models.base import LikelihoodModel
 from medassay.models.graphs import HOME, ModelSet
-from medassay.models.likelihood import BUDGET, CELLS, Source, Stretch, _batches, stretches
+from medassay.models.likelihood import BUDGET, CELLS, Source, Stretch, row_batches, stretches
 
 REPORT = "Right kidney, nephrectomy: clear cell renal cell carcinoma, 4.2 cm, limited to the kidney. Margins are free. "
 
@@ -35,7 +35,7 @@ def test_every_token_of_a_target_is_counted_once(length: int, room: int, share: 
 @given(st.lists(st.tuples(st.integers(1, 250), st.integers(1, 4000)), max_size=60))
 def test_batches_are_bounded_and_hold_every_row_once(shapes: list[tuple[int, int]]) -> None:
     rows = [Stretch(i, 0, 0, target) for i, (target, _) in enumerate(shapes)]
-    made = list(_batches(rows, [source for _, source in shapes]))
+    made = list(row_batches(rows, [source for _, source in shapes]))
     assert sorted(i for batch in made for i in batch) == list(range(len(shapes)))
     for batch in made:
         target, source = (max(shapes[i][k] for i in batch) for k in (0, 1))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,11 @@ from medassay.cases import make_cases
 from medassay.errors import ModelError
 from medassay.metrics.registry import load_metric
 from medassay.models import load
-from medassay.models.converting import convert, convert_file
+from medassay.models.converting import convert_file
 from medassay.models.fetching import fetch
 from medassay.models.loading import PAPER
 
-from .conftest import TEXT, VOCABULARY, write_tokenizer
+from .conftest import HOSTILE, TEXT, VOCABULARY, write_tokenizer
 from .hub_server import Hub, serving
 
 pytestmark = pytest.mark.hf
@@ -165,16 +164,6 @@ def plip(folder: Path) -> dict[str, bytes]:
     }  # fmt: skip
 
 
-class Exploding:
-    """What a pickle can do to whoever opens it."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return eval, ("open('was-here', 'w')",)
-
-
-HOSTILE = pickle.dumps({"weight": Exploding()})
-
-
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes]]:
     """The papers' models by hub name."""
@@ -264,36 +253,11 @@ def test_images_go_through_plip(fetched: Path) -> None:
     assert model.embed_images([pixels]).shape == model.embed_texts(["kidney"]).shape == (1, 16)
 
 
-def test_a_hostile_pickle_is_refused_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name, content in (("plain.bin", HOSTILE), ("zip.bin", _zipped(Exploding()))):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(ModelError, match="refused"):
-            convert([tmp_path / name], tmp_path)
-    assert not (tmp_path / "was-here").exists() and not list(tmp_path.glob("*.safetensors"))
-
-
-def _zipped(thing: Any) -> bytes:
-    file = io.BytesIO()
-    torch.save({"weight": thing}, file)
-    return file.getvalue()
-
-
 def test_a_hostile_model_is_not_fetched(hub: type[Hub], tmp_path: Path) -> None:
     hub.models["some/model"] = {"config.json": b"{}", "tokenizer.json": b"{}", "pytorch_model.bin": HOSTILE}
     with pytest.raises(ModelError, match=r"pytorch_model.bin: its pickled weights are refused"):
         fetch("some/model", tmp_path / "some")
     assert not list((tmp_path / "some").glob("*.safetensors"))
-
-
-def test_shards_are_converted_with_their_index(tmp_path: Path) -> None:
-    shards = []
-    for i in (1, 2):
-        shards.append(tmp_path / f"pytorch_model-0000{i}-of-00002.bin")
-        torch.save({f"layer{i}.weight": torch.ones(2) * i}, shards[-1])
-    convert(shards, tmp_path)
-    index = json.loads((tmp_path / "model.safetensors.index.json").read_text())["weight_map"]
-    assert index["layer2.weight"] == "model-00002-of-00002.safetensors"
 
 
 def test_the_file_of_bartscore_becomes_the_likelihood(

@@ -1,16 +1,14 @@
-"""The role `quality`: how the answers of a pair model become numbers of a text of any length."""
+"""Role `quality`: one number for a pair of texts of any length, from the answers of a pair model."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from medassay.models import quality
 from medassay.models.graphs import ModelSet
-from medassay.models.pairs_model import PairReading
-from medassay.models.quality import EmbeddedQuality, order_logit
+from medassay.models.quality import EmbeddedQuality
 
 from .pair_double import PairDouble
 
@@ -29,61 +27,52 @@ def long_text() -> str:
 
 
 @pytest.fixture
-def model(embedded: Path, monkeypatch: pytest.MonkeyPatch) -> EmbeddedQuality:
-    double = PairDouble(ModelSet(embedded))
+def double(embedded: Path) -> PairDouble:
+    return PairDouble(ModelSet(embedded))
+
+
+@pytest.fixture
+def model(double: PairDouble, monkeypatch: pytest.MonkeyPatch) -> EmbeddedQuality:
     monkeypatch.setattr(quality, "open_pairs", lambda models, role: double)
-    return EmbeddedQuality(ModelSet(embedded))
+    return EmbeddedQuality(double.models)
 
 
-def test_a_short_pair_is_read_whole(model: EmbeddedQuality) -> None:
-    (judged,) = model.judge([(SHORT, SHORT.replace("left", "right"))])
-    assert len(judged.stretches) == 1 and judged.fidelity < 0.5
-    assert [len(side) for side in judged.stretches[0].flaws] == [
-        sum(len(unit.ids) for unit in side)
-        for side in (judged.stretches[0].chunk.reference, judged.stretches[0].chunk.candidate)
-    ]
+def test_a_short_pair_is_read_whole(model: EmbeddedQuality, double: PairDouble) -> None:
+    reference, candidate = SHORT, SHORT.replace("left", "right")
+    (score,) = model.scores([(reference, candidate)])
+    assert double.asked == [tuple(tuple(tokens.ids) for tokens in double.tokens([reference, candidate]))]
+    # "left" on one side and "right" on the other, of all tokens of both.
+    right = 1 - 2 / sum(len(ids) for ids in double.asked[0])
+    assert score == pytest.approx(right, abs=2e-3)
 
 
-@pytest.mark.parametrize("place", [0, 4, 9])
-def test_one_error_anywhere_in_a_long_text_counts(model: EmbeddedQuality, place: int) -> None:
-    text = long_text()
-    wrong = text.replace(f"by {place + 3} mm", "by 47 mm")
-    assert wrong != text
-    right, flawed = model.judge([(text, text), (text, wrong)])
-    assert len(flawed.stretches) > 2
-    assert right.fidelity > 0.95 and flawed.fidelity < 0.5
-    bad = [stretch for stretch in flawed.stretches if stretch.logit < 0]
-    assert len(bad) == 1, "the other stretches are as good as ever"
-
-
-def test_stretches_that_are_the_same_weigh_nothing(model: EmbeddedQuality) -> None:
-    text = long_text()
-    short = model.judge([(SHORT, SHORT.replace("4 cm", "5 cm"))])[0]
-    long = model.judge([(f"{text} {SHORT}", f"{text} {SHORT.replace('4 cm', '5 cm')}")])[0]
-    assert long.fidelity == pytest.approx(short.fidelity, abs=0.05), "a long faithful text hides no error"
-
-
-def test_shares_are_means_by_sentences(model: EmbeddedQuality) -> None:
+def test_a_long_pair_is_the_mean_of_its_chunks_by_sentences(model: EmbeddedQuality, double: PairDouble) -> None:
     text = long_text()
     half = text[: text.index("Specimen of the thyroid")]
-    precision, recall, invented, omitted = model.facts([(text, half)])[0]
-    assert precision > 0.8 and recall < precision - 0.1
-    assert omitted > 0.15 and invented < 0.1
-    assert model.scores([(text, text), (text, half)]).tolist()[0] > 0.99
-    assert 0.2 < model.scores([(text, half)])[0] < 0.9
+    whole, part = model.scores([(text, text), (text, half)])
+    assert whole > 0.99 and 0.2 < part < 0.9
+    assert len(double.asked) > 2 and all(sum(map(len, ids)) <= double.room for ids in double.asked)
 
 
-def test_equal_pairs_are_read_once(model: EmbeddedQuality) -> None:
+def test_what_one_side_lacks_counts_nothing(model: EmbeddedQuality, double: PairDouble) -> None:
+    assert model.scores([(SHORT, ""), ("", SHORT), (long_text(), "")]).tolist() == [0.0, 0.0, 0.0]
+    assert double.asked == []
+
+
+def test_equal_pairs_are_read_once(model: EmbeddedQuality, double: PairDouble) -> None:
     pair = (SHORT, SHORT.replace("left", "right"))
-    one, two = model.judge([pair, pair])
-    assert one == two
-    assert len(model.model.asked) == 1  # type: ignore[attr-defined]
-    assert model.judge([]) == []
+    first, second = model.scores([pair, pair])
+    assert first == second
+    assert len(double.asked) == 1
+    assert model.scores([]).shape == (0,)
 
 
-def test_the_order_head_is_the_recipes() -> None:
-    reading = PairReading({"fidelity": np.array([1.0], np.float32)}, np.array([0.0, 0.0], np.float32), 0, 0)
-    # 1 − softplus(log 2) = 1 − log(1 + 2)
-    assert order_logit(reading) == pytest.approx(1.0 - np.log(3.0))
-    bare = PairReading({"fidelity": np.array([1.0], np.float32)}, np.zeros(0, np.float32), 0, 0)
-    assert order_logit(bare) == 1.0
+def test_the_splitter_of_sentences_is_asked_about_every_text(model: EmbeddedQuality) -> None:
+    texts = []
+
+    def split(text: str) -> list[tuple[int, int]]:
+        texts.append(text)
+        return [(0, len(text))]
+
+    model.scores([(SHORT, "Margins are free.")], sentences=split)
+    assert texts == [SHORT, "Margins are free."]

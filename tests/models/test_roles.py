@@ -60,7 +60,7 @@ def test_no_texts_give_no_vectors(models: ModelSet) -> None:
 
 
 def test_the_cache_of_texts_is_bounded(models: ModelSet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(roles, "_CACHED_TEXTS", 3)
+    monkeypatch.setattr(roles, "CACHED_TEXTS", 3)
     encoder = EmbeddedEncoder(models, "encoder")
     first = encoder.embed(["a", "b", "c", "d", "e"])
     assert list(encoder.cache) == ["c", "d", "e"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +13,6 @@ from tests.slides.made import on_glass, tissue
 
 from medassay.errors import InputError
 from medassay.slides import NoTissue, Patch, open_image, patches
-from medassay.slides.ahead import in_order
 from medassay.slides.patches import starts
 from medassay.slides.plain import PlainImage
 
@@ -116,42 +114,6 @@ def test_wrong_numbers_are_refused():
     for wrong in ({"size": 0}, {"stride": -1}, {"budget": 0}):
         with pytest.raises(InputError, match="at least 1"):
             patches(made(), **wrong)
-
-
-def test_work_is_in_order_and_never_far_ahead():
-    lock = threading.Lock()
-    begun: set[int] = set()
-    taken = 0
-    furthest = 0
-
-    def work(item: int) -> int:
-        nonlocal furthest
-        with lock:
-            begun.add(item)
-            furthest = max(furthest, len(begun) - taken)
-        time.sleep(0.0005 * (item % 3))
-        return item
-
-    for expected, item in enumerate(in_order(work, range(100), workers=3)):
-        assert item == expected
-        with lock:
-            taken += 1
-    assert taken == 100
-    assert furthest <= 7  # 2 × 3 begun, and the one that is being handed over
-
-
-def test_an_error_comes_out_and_stops_the_work():
-    seen = []
-
-    def work(item: int) -> int:
-        seen.append(item)
-        if item == 5:
-            raise InputError("slide.svs: cannot be read")
-        return item
-
-    with pytest.raises(InputError, match="cannot be read"):
-        list(in_order(work, range(10_000), workers=2))
-    assert len(seen) < 20
 
 
 def test_leaving_early_stops_the_reading():

@@ -13,8 +13,6 @@ from tests.slides.made import EOSIN, HAEMATOXYLIN, on_glass, tissue
 from medassay.cases import Case
 from medassay.slides import decompose, open_image
 from medassay.slides.perturb import find_stains, perturb_images
-from medassay.slides.plain import PlainImage
-from medassay.slides.pyramid import PyramidWriter, write_pyramid
 
 
 def cases(*images: str | None) -> list[Case]:
@@ -107,29 +105,6 @@ def test_stains_of_a_slide_are_those_of_its_tissue(slide_file):
         found = find_stains(slide)
     # JPEG softens single pixels, so the pure stains come out a little mixed.
     assert np.degrees(np.arccos((found.vectors * decompose(pixels).vectors).sum(axis=1))).max() < 12
-
-
-def test_a_slide_that_breaks_leaves_no_file(tmp_path):
-    def fail(pixels: np.ndarray) -> np.ndarray:
-        raise RuntimeError("stop")
-
-    with pytest.raises(RuntimeError):
-        write_pyramid(PlainImage("made", tissue(600, 600)), tmp_path / "out.tiff", fail)
-    assert not list(tmp_path.iterdir())
-
-
-def test_equal_tiles_are_stored_once(slide_file):
-    glass = np.full((2048, 4096, 3), 244, np.uint8)
-    one = slide_file(glass[:512, :512], name="one.tiff").stat().st_size
-    assert slide_file(glass).stat().st_size < 2 * one  # 43 tiles, all alike
-
-
-def test_a_level_needs_all_its_tiles(tmp_path):
-    with (
-        (tmp_path / "x.tiff").open("wb") as stream,
-        pytest.raises(ValueError, match="1 tiles given where the level has 4"),
-    ):
-        PyramidWriter(stream, None).add_level(600, 600, [b"jpeg"])
 
 
 @pytest.mark.data

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from medassay.training.annotation import Entity, Segment
 
+if TYPE_CHECKING:
+    from medassay.training.seq2seq import LikelihoodModel
+
+IMAGE_SIDE = 224
 CONFIG = {
     "model_type": "bert",
     "architectures": ["BertModel"],
@@ -136,3 +142,56 @@ def release(tmp_path: Path) -> Path:
         encoding="utf-8",
     )
     return tmp_path
+
+
+@pytest.fixture
+def image_sets(tmp_path: Path) -> Path:
+    """Three small sets: five captioned images, two of each class."""
+    import numpy as np
+    from PIL import Image
+
+    random = np.random.default_rng(0)
+
+    def save(path: Path, colour: tuple[int, int, int]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pixels = np.clip(random.integers(-40, 40, (IMAGE_SIDE, IMAGE_SIDE, 3)) + np.array(colour), 0, 255).astype(
+            np.uint8
+        )
+        Image.fromarray(pixels).save(path, quality=95)
+
+    lines = []
+    for i, (organ, said) in enumerate([("liver", "steatosis"), ("lung", "emphysema"), ("brain", "infarct")] * 2):
+        name = f"train_{i:04d}.jpg"
+        save(tmp_path / "pathvqa" / name, (200, 120 + 10 * i, 170))
+        text = f"what does this image show? {organ} does this image show {organ}, {said}? yes is spleen present? no"
+        lines.append({"image": name, "split": "train", "shows": [organ], "present": [organ], "text": text})
+    (tmp_path / "pathvqa" / "captions.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    for n, label in enumerate(("colon_aca", "colon_n", "lung_aca", "lung_n", "lung_scc")):
+        for i in range(2):
+            save(tmp_path / "lc25000" / label / f"g{i}_{label}{i}.jpeg", (150 + 20 * n, 100, 160))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Matrix products this small only wait for each other on several threads."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def tiny_likelihood(tiny_base: Path) -> LikelihoodModel:
+    """A random encoder–decoder on the tiny BERT."""
+    import torch
+
+    from medassay.training.bert import load_encoder
+    from medassay.training.seq2seq import LikelihoodModel, Sizes
+
+    torch.manual_seed(0)
+    sizes = Sizes(reader_layers=1, layers=1, inner=32, narrow=16, copy=16, places=320)
+    encoder = load_encoder(tiny_base, 3)
+    return LikelihoodModel(encoder, sizes).eval()

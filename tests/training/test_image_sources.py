@@ -10,9 +10,8 @@ import pytest
 pytest.importorskip("torch")
 
 from medassay.models.activations import unit_rows
-from medassay.training.familiarity import falling, fit_familiarity
-from medassay.training.histology import Sample, _tagged, read_many, words
-from medassay.training.image import fit, vocabulary_of
+from medassay.training.histology import Sample, tagged_texts, words
+from medassay.training.image import fit
 from medassay.training.image_sources import asked_texts, learn_confidence, leave_sources_out
 
 pytestmark = pytest.mark.hf
@@ -21,7 +20,7 @@ ORGANS, PROCESSES = ("liver", "colon", "breast"), ("n", "a", "i")
 
 
 def section(number: int, source: str, organ: str, process: str, closed: bool = False) -> Sample:
-    texts = tuple(_tagged((f"{organ} tissue",), organ, process))
+    texts = tuple(tagged_texts((f"{organ} tissue",), organ, process))
     place = (Path(f"{number}.jpg"), source, "label", f"{source} {number}")
     return Sample(*place, organ, process, "", (f"{organ} tissue",), texts, closed)
 
@@ -82,52 +81,3 @@ def test_closed_sources_are_tested_and_not_learnt_from() -> None:
 
     assert set(leave_sources_out(seen, closed, vectors, spy)) == {"one", "two", "three"}
     assert learnt == [{"two"}, {"one", "two"}, {"one"}]  # one, three, two left out
-
-
-def test_the_vocabulary_keeps_organs_and_counted_diagnoses() -> None:
-    samples = [section(i, "one", "liver", "n") for i in range(5)] + [section(9, "one", "breast", "a")]
-    known = {text: (kind, count) for text, kind, count in vocabulary_of(samples, least=5)}
-    assert known["liver tissue"] == ("phrase", 5) and known["breast"] == ("organ", 1) and known["carcinoma"][1] == 1
-    assert "breast tissue" not in known
-    assert "breast tissue" in {text for text, _, _ in vocabulary_of(samples)}
-
-
-def test_judged_sentences_are_never_learnt_from() -> None:
-    learnt = {pattern for patterns in words("pattern").values() for pattern in patterns}
-    assert not learnt & {pattern for patterns in words("judged").values() for pattern in patterns}
-    assert len(words("judged")["benign"]) == len(words("judged")["malignant"])
-    assert set(words("pattern")) <= set(words("process"))
-
-
-def test_a_stranger_is_farther_than_known_sources() -> None:
-    random = np.random.default_rng(0)
-    features = random.normal(size=(90, 12)).astype(np.float32)
-    sources = ["a"] * 30 + ["b"] * 30 + ["c"] * 30
-    features[30:60, 0] += 6
-    features[60:, 1] += 6
-    known = fit_familiarity(features, sources)
-    assert np.median(known.distances(features)) == pytest.approx(1, abs=1e-4)
-    strange = random.normal(size=(20, 12)).astype(np.float32) + 20
-    assert known.distances(strange).min() > known.distances(features).max()
-    without = fit_familiarity(features[:60], sources[:60])
-    assert without.distances(features[60:]).mean() > 1.5 * known.distances(features[60:]).mean()
-
-
-def test_the_curve_never_rises() -> None:
-    random = np.random.default_rng(0)
-    distances = random.uniform(0, 4, 500).astype(np.float32)
-    right = random.random(500) < np.clip(1 - distances / 5, 0, 1)
-    curve = falling(distances, right.astype(float).tolist())
-    heights = [height for _, height in curve]
-    assert len(curve) <= 8 and heights == sorted(heights, reverse=True) and heights[0] > 0.7 > 0.5 > heights[-1]
-
-
-def test_parts_of_one_case_stay_together(tmp_path: Path) -> None:
-    (tmp_path / "many").mkdir()
-    rows = [
-        "image,source,organ,label,group",
-        *(f"{i}.jpg,lab,breast,fibroadenoma,14-225{x}" for i, x in enumerate(("49", "49AB", "50"))),
-    ]
-    (tmp_path / "many" / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
-    (tmp_path / "many" / "sources.csv").write_text("source,licence\nlab,CC BY", encoding="utf-8")
-    assert [sample.group for sample in read_many(tmp_path)] == ["lab 14-22549", "lab 14-22549", "lab 14-22550"]

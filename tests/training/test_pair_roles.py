@@ -15,6 +15,8 @@ pytest.importorskip("onnx")
 pytestmark = pytest.mark.hf
 
 from medassay.models import load  # noqa: E402
+from medassay.models.graphs import ModelSet  # noqa: E402
+from medassay.models.pairs_model import open_pairs  # noqa: E402
 from medassay.training import cross, export  # noqa: E402
 from medassay.training.bert import load_encoder, load_tokenizer  # noqa: E402
 from medassay.training.command import train_role  # noqa: E402
@@ -51,8 +53,8 @@ def test_quality_from_own_pairs(tiny_base: Path, quality_csv: Path, tmp_path: Pa
     good, bad = model.scores([("breast is positive", "breast is positive"), ("breast is positive", "no")])
     assert 0.0 <= bad <= 1.0 and 0.0 <= good <= 1.0
     assert json.loads((out / "training.json").read_text())["held_out"] == figures
-    with pytest.raises(ModelError, match="no head 'support'"):
-        model.support([("a", "b")])  # type: ignore[attr-defined]
+    with pytest.raises(ModelError, match="no head 'nli'; it has quality"):
+        open_pairs(ModelSet(out), "quality").run([("a", "b")], "nli")
 
 
 def test_nli_from_own_pairs(tiny_base: Path, tmp_path: Path) -> None:
@@ -72,25 +74,19 @@ def test_nli_from_own_pairs(tiny_base: Path, tmp_path: Path) -> None:
 
 
 def test_the_graph_says_what_the_module_says(tiny_base: Path, tmp_path: Path) -> None:
-    from medassay.models.graphs import ModelSet
-    from medassay.models.pairs_model import open_pairs
-    from medassay.models.quality import EmbeddedQuality
-
     torch.manual_seed(1)
-    model = cross.PairModel(load_encoder(tiny_base, 0), {"nli": 3, "fidelity": 1}).eval()
+    model = cross.PairModel(load_encoder(tiny_base, 0), {"nli": 3, "quality": 1}).eval()
     outputs = export.export_pairs(model, tmp_path / "pairs.onnx")
-    assert outputs == ["nli", "fidelity"]
+    assert outputs == ["nli", "quality"]
     export.export_trunk(model.encoder, tmp_path)
     settings = {"graph": "pairs.onnx", "outputs": outputs, "max_tokens": 64}
     export.write_set(tmp_path, str(tiny_base), "quality", settings, {})
     texts = cross.PairTexts(load_tokenizer(tiny_base), 64)
     pairs = [("cd30 is positive", "no necrosis of the kidney"), ("breast carcinoma", "breast")]
-    wanted = cross.predict_logits(model, "fidelity", [cross.PairItem(*texts.join(*pair)) for pair in pairs])[:, 0]
+    wanted = cross.predict_logits(model, "quality", [cross.PairItem(*texts.join(*pair)) for pair in pairs])[:, 0]
 
-    read = open_pairs(ModelSet(tmp_path), "quality").read(pairs)
-    assert [float(one.heads["fidelity"][0]) for one in read] == pytest.approx(wanted.tolist(), abs=2e-2)
-    assert [(one.first, one.second) for one in read] == [(3, 5), (2, 1)]
-    assert len(EmbeddedQuality(ModelSet(tmp_path)).judge(pairs)) == 2
+    read = open_pairs(ModelSet(tmp_path), "quality").run(pairs, "quality")
+    assert read[:, 0].tolist() == pytest.approx(wanted.tolist(), abs=2e-2)
 
 
 @pytest.mark.parametrize(("quality", "message"), [("high", "row 2: quality 'high'"), ("4", "outside 0–1")])

@@ -1,4 +1,4 @@
-"""From a network's raw outputs to chances and unit vectors."""
+"""From a network's raw outputs to probabilities and unit vectors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def softmax(logits: Any) -> Matrix:
 
 
 def sigmoid(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """The chance behind each log-odds.
+    """The probability behind each log-odds.
 
     >>> sigmoid([0.0]).tolist()
     [0.5]
@@ -28,5 +28,5 @@ def sigmoid(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def unit_rows(vectors: Any) -> Any:
-    """Rows scaled to length 1; a row of zeros stays one."""
+    """Rows scaled to length 1; a row of zeros stays zero."""
     return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)

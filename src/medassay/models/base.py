@@ -32,7 +32,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class TokenStates:
-    """What a layer of an encoder says of each token of one text, frame tokens included.
+    """The states of one text's tokens after a layer of an encoder, frame tokens included.
 
     offsets: the characters [start, end) of each token in the text as given; (0, 0) for frame tokens.
     before, after: frame tokens at either end ([CLS], [SEP]).
@@ -56,13 +56,16 @@ class Encoder(Protocol):
     name: str
     layers: Sequence[int]
 
-    def embed(self, texts: Sequence[str]) -> Matrix: ...
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """Unit vectors [texts, size]."""
 
-    def token_ids(self, texts: Sequence[str], *, cut: bool = False) -> list[list[int]]: ...
+    def token_ids(self, texts: Sequence[str], *, cut: bool = False) -> list[list[int]]:
+        """The ids of each text's tokens, without frame tokens; `cut`: only those that fit in a row."""
 
     def token_states(
         self, texts: Sequence[str], *, layer: int, cut: bool = False, overlap: int = 100
-    ) -> list[TokenStates]: ...
+    ) -> list[TokenStates]:
+        """The states of each text's tokens after `layer`; windows of a long text share `overlap` tokens."""
 
 
 class EntityModel(Protocol):
@@ -70,7 +73,8 @@ class EntityModel(Protocol):
 
     name: str
 
-    def spans(self, texts: Sequence[str]) -> list[list[Span]]: ...
+    def spans(self, texts: Sequence[str]) -> list[list[Span]]:
+        """The entities of each text, in text order, never overlapping."""
 
 
 class RelationModel(Protocol):
@@ -78,7 +82,8 @@ class RelationModel(Protocol):
 
     name: str
 
-    def read(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Reading]: ...
+    def read(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Reading]:
+        """The assertions and links of each text's spans."""
 
 
 class ExpertModel(Protocol):
@@ -86,7 +91,8 @@ class ExpertModel(Protocol):
 
     name: str
 
-    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]: ...
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]:
+        """One judgement per pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,7 @@ class TokenLogs:
 
 
 class CheckerModel(Protocol):
-    """Role `checker`: does a text of any length bear out a statement?"""
+    """Role `checker`: does a text of any length support a statement?"""
 
     name: str
 
@@ -119,13 +125,14 @@ class NliModel(Protocol):
 
     name: str
 
-    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix: ...
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
+        """[pairs, 3], in the order of the three labels."""
 
 
 class QualityModel(Protocol):
     """Role `quality`: (reference, candidate) pairs to a number each, higher is better.
 
-    The embedded model's lies between 0 and 1 and it answers more (`models/quality.py`); a hub model's scale is its own.
+    The embedded model's number lies between 0 and 1; a hub model has a scale of its own.
     sentences: where the sentences of a text lie, for models that cut long texts.
     """
 
@@ -136,7 +143,8 @@ class QualityModel(Protocol):
         pairs: Sequence[tuple[str, str]],
         *,
         sentences: Callable[[str], Sequence[tuple[int, int]]] | None = None,
-    ) -> Matrix: ...
+    ) -> Matrix:
+        """One number per pair."""
 
 
 class LikelihoodModel(Protocol):
@@ -144,18 +152,21 @@ class LikelihoodModel(Protocol):
 
     name: str
 
-    def log_likelihood(self, pairs: Sequence[tuple[str, str]]) -> Matrix: ...
+    def log_likelihood(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
+        """Mean log-probability of a target's tokens, one number per pair; NaN where the target has no token."""
 
-    def token_logs(self, pairs: Sequence[tuple[str, str]]) -> list[TokenLogs]: ...
+    def token_logs(self, pairs: Sequence[tuple[str, str]]) -> list[TokenLogs]:
+        """Log-probability of each token of each pair's target."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
     """Texts as an image model sees them.
 
-    vectors: unit vectors, one per text. mean, spread: of each text's cosine with histology images at large; 0 and 1
-    where the model never measured them. coverage: cosine (−1 to 1, higher is safer) of each text with the nearest
-    phrase that the model learnt from, and `nearest`, that phrase; both empty where the model states no vocabulary.
+    vectors: unit vectors, one per text. mean, spread: mean and standard deviation of each text's cosine with histology
+    images in general; 0 and 1 where they were never measured. coverage: cosine (−1 to 1, higher is safer) of each text
+    with the nearest phrase of the training data, and `nearest`, that phrase; both empty where the model has no
+    vocabulary.
     """
 
     vectors: Matrix
@@ -169,9 +180,10 @@ class Phrases:
 class Pictures:
     """Images as an image model sees them.
 
-    vectors: unit vectors, one per image. foreign: log odds that each is not an H&E section (the higher the surer),
-    from `least_foreign` on to be refused; both None where the model cannot tell. confidence: how much of what the
-    model can tell of images of known laboratories it can tell of one like this, 0–1; None where it never measured it.
+    vectors: unit vectors, one per image. foreign: log odds that each is not an H&E section; images with
+    `least_foreign` or more are to be refused; both None where the model does not estimate them. confidence: the
+    model's accuracy on an image like this, as a share of its accuracy on images of known laboratories, 0–1; None
+    where it was never measured.
     """
 
     vectors: Matrix
@@ -183,20 +195,25 @@ class Pictures:
 class ImageModel(Protocol):
     """Role `image`: images and texts to unit vectors of one space.
 
-    windows: whether the model is shown a patch through windows of 224 pixels rather than as a whole.
-    least_coverage: coverage below which a text lies outside the vocabulary; None where none is stated.
+    windows: whether the model reads a patch in windows of 224 pixels rather than as a whole.
+    least_coverage: coverage below which a text lies outside the vocabulary; None where the model has no vocabulary.
     """
 
     name: str
     windows: bool
     least_coverage: float | None
 
-    def embed_images(self, images: Sequence[Any]) -> Matrix: ...
+    def embed_images(self, images: Sequence[Any]) -> Matrix:
+        """Unit vectors [images, size]."""
 
-    def read_images(self, images: Sequence[Any]) -> Pictures: ...
+    def read_images(self, images: Sequence[Any]) -> Pictures:
+        """Unit vectors of images, with what the model can say about their origin."""
 
-    def embed_texts(self, texts: Sequence[str]) -> Matrix: ...
+    def embed_texts(self, texts: Sequence[str]) -> Matrix:
+        """Unit vectors [texts, size]."""
 
-    def read_phrases(self, texts: Sequence[str]) -> Phrases: ...
+    def read_phrases(self, texts: Sequence[str]) -> Phrases:
+        """Unit vectors of texts, with their similarity to images in general and to the vocabulary."""
 
-    def bank(self) -> Phrases: ...
+    def bank(self) -> Phrases:
+        """The phrases of the vocabulary, which a similarity is compared with."""

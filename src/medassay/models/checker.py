@@ -1,8 +1,8 @@
-"""Role `checker`: does a text of any length bear out a statement, contradict it, or say nothing of it?
+"""Role `checker`: does a text of any length support a statement, contradict it, or not mention it?
 
-A text that fits is read whole. Of a longer one the reader sees the excerpt that fits the statement best, and, where
-that does not bear the statement out, a second excerpt from the rest. One supporting excerpt is enough, and a
-contradiction counts only where nothing supports.
+A text that fits is read whole. Of a longer one the reader sees the excerpt that is most relevant to the statement,
+and, where that does not support it, a second excerpt from the rest. One supporting excerpt is enough, and a
+contradiction counts only where no excerpt supports the statement.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BUDGET = 1800
 """Characters of a text, or of an excerpt of a longer one, that are read with a statement."""
 
 ENOUGH = 0.5
-"""Probability of support from which the rest of a long text is not looked at."""
+"""Probability of support from which the rest of a long text is not read."""
 
 _PLACE = 0.35
 """Share of the likeliest token's probability from which its neighbours belong to the deciding words."""
@@ -37,7 +37,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Segmented:
-    """A long text cut into segments, with what excerpts are chosen by."""
+    """A long text cut into segments, with the stems and vectors by which excerpts are chosen."""
 
     ranges: list[tuple[int, int]]
     stems: list[set[str]]
@@ -73,13 +73,15 @@ class EmbeddedChecker:
         vectors = self._vectors(distinct)
         first = [self._excerpt(*pair, vectors) for pair in distinct]
         checks = self._read([(part, statement) for part, (_, statement) in zip(first, distinct)])
-        again = [i for i, check in enumerate(checks) if check.probabilities[0] < ENOUGH]
-        rest = {i: part for i in again if (part := self._rest(*distinct[i], first[i], vectors)) is not None}
-        second = self._read([(part, distinct[i][1]) for i, part in rest.items()])
-        for i, check in zip(rest, second):
+        unsupported = [i for i, check in enumerate(checks) if check.probabilities[0] < ENOUGH]
+        second_excerpts = {
+            i: part for i in unsupported if (part := self._rest(*distinct[i], first[i], vectors)) is not None
+        }
+        second = self._read([(part, distinct[i][1]) for i, part in second_excerpts.items()])
+        for i, check in zip(second_excerpts, second):
             checks[i] = joined_check(checks[i], check)
-        known = dict(zip(distinct, checks))
-        return [known[pair] for pair in pairs]
+        by_pair = dict(zip(distinct, checks))
+        return [by_pair[pair] for pair in pairs]
 
     def _vectors(self, pairs: Sequence[Pair]) -> Mapping[str, Matrix]:
         """The encoder's vector of each statement on a long text."""
@@ -93,22 +95,22 @@ class EmbeddedChecker:
         return excerpt(text, parts.ranges, _relevance(parts, statement, vectors), BUDGET)
 
     def _rest(self, text: str, statement: str, first: Excerpt, vectors: Mapping[str, Matrix]) -> Excerpt | None:
-        """A second excerpt from what the first one left out; None where it left nothing."""
+        """A second excerpt, from the segments outside the first one; None where there are none."""
         if len(text) <= BUDGET:
             return None
         parts = self._segments(text)
         taken = {start for _, start, _ in first.pieces}
-        left = [i for i, (start, _) in enumerate(parts.ranges) if start not in taken]
-        if not left:
+        remaining = [i for i, (start, _) in enumerate(parts.ranges) if start not in taken]
+        if not remaining:
             return None
         fit = _relevance(parts, statement, vectors)
         chosen: list[int] = []
         used = 0
-        for k in np.argsort(-fit[left], kind="stable").tolist():
-            length = parts.ranges[left[k]][1] - parts.ranges[left[k]][0] + 3
+        for k in np.argsort(-fit[remaining], kind="stable").tolist():
+            length = parts.ranges[remaining[k]][1] - parts.ranges[remaining[k]][0] + 3
             if used + length > BUDGET:
                 break
-            chosen.append(left[k])
+            chosen.append(remaining[k])
             used += length
         return joined(text, parts.ranges, sorted(chosen)) if chosen else None
 
@@ -125,7 +127,7 @@ class EmbeddedChecker:
     def _read(self, pairs: Sequence[tuple[Excerpt, str]]) -> list[Check]:
         texts = list(dict.fromkeys(text for part, statement in pairs for text in (part.text, statement)))
         tokens = dict(zip(texts, self.models.tokenizer(texts)))
-        ids = {text: tuple(found.ids) for text, found in tokens.items()}
+        ids = {text: tuple(text_tokens.ids) for text, text_tokens in tokens.items()}
         answers = self.reader.read([(ids[part.text], ids[statement]) for part, statement in pairs])
         chances = self.reader.probabilities(answers).tolist()
         critical = sigmoid([answer.severity for answer in answers]).tolist()
@@ -143,8 +145,8 @@ def _check(part: Excerpt, tokens: Tokens, answer: PairAnswer, chances: Sequence[
     else:
         kind = CONTRADICTION_KINDS[int(answer.kind[:split].argmax())]
     start, end = deciding_words(tokens, answer.place)
-    found = (part.position(start), part.position(end - 1) + 1) if end > start else (0, 0)
-    return Check((supported, not_stated, contradicted), *found, kind, critical)
+    span = (part.position(start), part.position(end - 1) + 1) if end > start else (0, 0)
+    return Check((supported, not_stated, contradicted), *span, kind, critical)
 
 
 def _relevance(parts: _Segmented, statement: str, vectors: Mapping[str, Matrix]) -> Matrix:
@@ -166,13 +168,13 @@ def deciding_words(tokens: Tokens, place: Matrix) -> tuple[int, int]:
     return tokens.offsets[first][0], tokens.offsets[last][1]
 
 
-def joined_check(one: Check, other: Check) -> Check:
+def joined_check(first: Check, second: Check) -> Check:
     """The judgement of two excerpts of one text: the best support; a contradiction where neither supports."""
-    supported = max(one.probabilities[0], other.probabilities[0])
+    supported = max(first.probabilities[0], second.probabilities[0])
     if supported >= ENOUGH:
-        return one if one.probabilities[0] >= other.probabilities[0] else other
-    contradicted = max(one.probabilities[2], other.probabilities[2])
-    decisive = max((one, other), key=lambda check: max(check.probabilities[0], check.probabilities[2]))
+        return first if first.probabilities[0] >= second.probabilities[0] else second
+    contradicted = max(first.probabilities[2], second.probabilities[2])
+    decisive = max((first, second), key=lambda check: max(check.probabilities[0], check.probabilities[2]))
     contradicted = min(contradicted, 1.0 - supported)
-    rest = max(0.0, 1.0 - supported - contradicted)
-    return Check((supported, rest, contradicted), decisive.start, decisive.end, decisive.kind, decisive.critical)
+    not_stated = max(0.0, 1.0 - supported - contradicted)
+    return Check((supported, not_stated, contradicted), decisive.start, decisive.end, decisive.kind, decisive.critical)

@@ -1,9 +1,9 @@
-"""Two long texts as pairs of short stretches that speak of the same, so that a pair model can read all of them.
+"""Cuts two long texts into pairs of aligned chunks, so that a pair model can read all of both.
 
-Every sentence of either text belongs to exactly one pair: what is left out of the candidate stays in the
-reference stretch that it was left out of, and what was invented stays beside its neighbours. Sentences find
-their counterparts by the similarity of their words and by their neighbours', in any order; the reference is
-then cut where the fewest counterparts are torn apart.
+Every sentence of either text belongs to one pair: what the candidate omits stays with its neighbours in the
+reference, and what it adds stays with its neighbours in the candidate. Sentences are aligned by the similarity of
+their words and by their neighbours, in any order; the reference is then cut where the fewest aligned sentences are
+separated.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ MOST_CELLS = 40_000_000
 """Units of one text times units of the other that are compared; beyond it neighbours are joined first."""
 
 _JUMP = 0.35
-"""What it costs to go on anywhere but at the next sentence, in units of cosine."""
+"""Cost of continuing the alignment anywhere but at the next sentence, in units of cosine."""
 
 _SKIP = 0.05
-"""What it costs to leave one sentence out."""
+"""Cost of leaving one sentence out."""
 
 _SEGMENT = 0.6
-"""What a cut costs beside the counterparts that it tears apart: few, full stretches are read best."""
+"""Cost of a cut, besides the aligned sentences that it separates: few, full chunks are read best."""
 
 Vectors = Callable[[Sequence[int]], Matrix]
 Places = npt.NDArray[np.int64]
@@ -40,17 +40,16 @@ Sentences = Callable[[str], Sequence[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A sentence, or a part of one that is too long: its characters, its tokens and the characters of each."""
+    """A sentence, or a part of one that is too long: its characters [start, end) and its token ids."""
 
     start: int
     end: int
     ids: tuple[int, ...]
-    offsets: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Stretches of reference and candidate that belong together; either may be empty."""
+    """Aligned units of reference and candidate; either side may be empty."""
 
     reference: tuple[Unit, ...]
     candidate: tuple[Unit, ...]
@@ -70,41 +69,41 @@ def units(text: str, tokens: Tokens, most: int, sentences: Sentences | None = No
         ends = [bisect_left(starts, end) for _, end in sentences(text)]
     parts: list[Unit] = []
     for first, last in pairwise([0, *ends]):
-        for at in range(first, last, most):
-            stop = min(at + most, last)
-            offsets = tuple(tokens.offsets[at:stop])
-            parts.append(Unit(offsets[0][0], offsets[-1][1], tuple(tokens.ids[at:stop]), offsets))
+        for begin in range(first, last, most):
+            stop = min(begin + most, last)
+            start, end = tokens.offsets[begin][0], tokens.offsets[stop - 1][1]
+            parts.append(Unit(start, end, tuple(tokens.ids[begin:stop])))
     return parts
 
 
-def similarities(one: Sequence[Unit], two: Sequence[Unit], vectors: Vectors) -> Matrix:
-    """Cosines [one, two] of the units' words, rare words first.
+def similarities(reference: Sequence[Unit], candidate: Sequence[Unit], vectors: Vectors) -> Matrix:
+    """Cosines [reference, candidate] of the units' words.
 
-    A unit is the sum of its words' vectors; a word weighs by how few units of both texts have it. What all
-    vectors have in common is taken off before.
+    A unit is the sum of its words' vectors, less the mean of all vectors; the fewer units of both texts have a word,
+    the more it weighs.
     """
-    every = [*one, *two]
+    every = [*reference, *candidate]
     spread = Counter(i for unit in every for i in set(unit.ids))
-    known = np.array(sorted(spread), np.int64)
-    table = vectors(known.tolist())
+    present = np.array(sorted(spread), np.int64)
+    table = vectors(present.tolist())
     table = table - table.mean(0)
     table /= np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-9)
-    weight = np.log1p(len(every) / np.array([spread[i] for i in known.tolist()], np.float32))
+    weight = np.log1p(len(every) / np.array([spread[i] for i in present.tolist()], np.float32))
     table *= weight[:, None]
     sums = np.zeros((len(every), table.shape[1]), np.float32)
     for row, unit in enumerate(every):
-        sums[row] = table[np.searchsorted(known, np.unique(unit.ids))].sum(0)
+        sums[row] = table[np.searchsorted(present, np.unique(unit.ids))].sum(0)
     sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
-    made: Matrix = sums[: len(one)] @ sums[len(one) :].T
-    return made
+    cosines: Matrix = sums[: len(reference)] @ sums[len(reference) :].T
+    return cosines
 
 
 def counterparts(similar: Matrix) -> Places:
-    """For each row its column: the best path through the rows that pays for every jump."""
+    """The column aligned with each row: the path of the highest total similarity, less the cost of its jumps."""
     rows, columns = similar.shape
     value = similar[0].astype(np.float64)
     back = np.zeros((rows, columns), np.int32)
-    own = np.arange(columns)
+    column_indices = np.arange(columns)
     for row in range(1, rows):
         anywhere = int(value.argmax())
         best, source = np.full(columns, value[anywhere] - _JUMP), np.full(columns, anywhere)
@@ -112,7 +111,7 @@ def counterparts(similar: Matrix) -> Places:
             moved = np.full(columns, -np.inf)
             moved[step:] = value[: columns - step] - cost
             better = moved > best
-            best, source = np.where(better, moved, best), np.where(better, own - step, source)
+            best, source = np.where(better, moved, best), np.where(better, column_indices - step, source)
         back[row] = source
         value = best + similar[row]
     path = [int(value.argmax())]
@@ -122,7 +121,7 @@ def counterparts(similar: Matrix) -> Places:
 
 
 def chunk_pairs(reference: Sequence[Unit], candidate: Sequence[Unit], vectors: Vectors, room: int) -> list[Chunk]:
-    """Stretches in the reference's order, each pair of at most `room` tokens."""
+    """Chunks in the reference's order, each of at most `room` tokens."""
     if not reference or not candidate:
         return _unpaired(reference, candidate, room)
     while len(reference) * len(candidate) > MOST_CELLS:
@@ -139,33 +138,33 @@ def chunk_pairs(reference: Sequence[Unit], candidate: Sequence[Unit], vectors: V
     chunks: list[Chunk] = []
     belongs = np.stack([links[a:b].sum(0) for a, b in pairwise(cuts)]).argmax(0)
     for k, (a, b) in enumerate(pairwise(cuts)):
-        mine = [candidate[j] for j in np.flatnonzero(belongs == k).tolist()]
-        chunks += _fitted(reference[a:b], mine, room)
+        matching = [candidate[j] for j in np.flatnonzero(belongs == k).tolist()]
+        chunks += _fitted(reference[a:b], matching, room)
     return chunks
 
 
-def _coarser(some: Sequence[Unit]) -> list[Unit]:
-    """Neighbours joined two by two."""
+def _coarser(parts: Sequence[Unit]) -> list[Unit]:
+    """Neighbouring units joined in pairs."""
     return [
-        Unit(a.start, b.end, a.ids + b.ids, a.offsets + b.offsets) if b is not a else a
-        for a, b in zip(some[::2], [*some[1::2], *some[-1:]])
+        Unit(a.start, b.end, a.ids + b.ids) if b is not a else a
+        for a, b in zip(parts[::2], [*parts[1::2], *parts[-1:]])
     ]
 
 
 def _cuts(
     reference: Sequence[Unit], candidate: Sequence[Unit], links: Matrix, to_reference: Places, room: int
 ) -> list[int]:
-    """Where the reference is cut, 0 and its length included: the cheapest cuts that leave every stretch in room."""
+    """Where the reference is cut, 0 and its length included: the cheapest cuts with every chunk within `room`."""
     count = len(reference)
     torn = np.zeros(count + 1)
     for j in range(len(candidate)):
-        at = np.flatnonzero(links[:, j])
-        if len(at) > 1:
-            before = np.cumsum(links[at, j])
-            for place, upto in zip(pairwise(at.tolist()), before):
+        linked = np.flatnonzero(links[:, j])
+        if len(linked) > 1:
+            before = np.cumsum(links[linked, j])
+            for (row, following), upto in zip(pairwise(linked.tolist()), before):
                 # Counterparts far apart are two mentions, not one sentence: keeping them together is not asked for.
-                if place[1] - place[0] <= 3:
-                    torn[place[0] + 1 : place[1] + 1] += min(upto, before[-1] - upto)
+                if following - row <= 3:
+                    torn[row + 1 : following + 1] += min(upto, before[-1] - upto)
     size = np.array([len(unit.ids) for unit in reference])
     for j, i in enumerate(to_reference):
         size[i] += len(candidate[j].ids)
@@ -177,9 +176,9 @@ def _cuts(
             tokens += size[start]
             if tokens > room and start < end - 1:
                 break
-            here = cost[start] + _SEGMENT + (torn[start] if start else 0.0)
-            if here < cost[end]:
-                cost[end], back[end] = here, start
+            total = cost[start] + _SEGMENT + (torn[start] if start else 0.0)
+            if total < cost[end]:
+                cost[end], back[end] = total, start
     cuts = [count]
     while cuts[-1]:
         cuts.append(int(back[cuts[-1]]))
@@ -187,11 +186,11 @@ def _cuts(
 
 
 def _fitted(reference: Sequence[Unit], candidate: Sequence[Unit], room: int) -> list[Chunk]:
-    """The chunk, or several of the same reference stretch where too much of the candidate belongs to it."""
-    left = room - sum(len(unit.ids) for unit in reference)
-    if sum(len(unit.ids) for unit in candidate) <= left:
+    """The chunk, or several with the same reference units where too much of the candidate belongs to them."""
+    remaining = room - sum(len(unit.ids) for unit in reference)
+    if sum(len(unit.ids) for unit in candidate) <= remaining:
         return [Chunk(tuple(reference), tuple(candidate))]
-    return [Chunk(tuple(reference), part) for part in _packed(candidate, max(left, room // 2))]
+    return [Chunk(tuple(reference), part) for part in _packed(candidate, max(remaining, room // 2))]
 
 
 def _unpaired(reference: Sequence[Unit], candidate: Sequence[Unit], room: int) -> list[Chunk]:
@@ -199,11 +198,11 @@ def _unpaired(reference: Sequence[Unit], candidate: Sequence[Unit], room: int) -
     return missing + [Chunk((), part) for part in _packed(candidate, room)]
 
 
-def _packed(some: Sequence[Unit], room: int) -> list[tuple[Unit, ...]]:
+def _packed(parts: Sequence[Unit], room: int) -> list[tuple[Unit, ...]]:
     """Units in groups of at most `room` tokens."""
     groups: list[list[Unit]] = []
     tokens = 0
-    for unit in some:
+    for unit in parts:
         tokens += len(unit.ids)
         if not groups or tokens > room:
             groups.append([])

@@ -27,7 +27,7 @@ def tensors_of(loaded: Any) -> dict[str, Any]:
 
 
 def main(source: str, target: str) -> None:
-    """Convert one file."""
+    """Convert the pickled file `source` to the safetensors file `target` and print the tensors' names as JSON."""
     import torch
     from safetensors.torch import save_file
 

@@ -1,7 +1,7 @@
 """From label scores of words to entity spans: BIO labels, constrained Viterbi, span confidence.
 
-Pure NumPy and shared by the recipes (held-out figures) and the runtime, so that a figure in the model
-card was made by the very decoder that ships.
+Pure NumPy, shared by the training recipes (held-out figures) and the runtime, so that the figures in the model card
+come from the decoder that users run.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The part of a long text that a pair model needs to see in order to judge one statement.
+"""Excerpts of a long text: the parts that a pair model has to read in order to judge one statement.
 
 A text is cut into segments (lines, turns of a dialogue, sentences). Segments are ranked by what they share with the
-statement, in words and in meaning, and the best are taken with their neighbours, because the answer to a question
-means nothing without it, until the budget is used. An excerpt keeps the order of the text, and knows for each of its
-characters where it stands in the text.
+statement, in words and in meaning, and the best are taken with their neighbours, because an answer cannot be
+understood without its question, until the budget is used. An excerpt keeps the order of the text and the position of
+each of its characters in it.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class Excerpt:
 
     def position(self, offset: int) -> int:
         """Where the character at `offset` of the excerpt stands in the text; inside a gap, where the gap begins."""
-        place = 0
-        for own, original, length in self.pieces:
-            if offset < own:
+        position = 0
+        for start, original, length in self.pieces:
+            if offset < start:
                 break
-            place = original + min(offset - own, length)
-        return place
+            position = original + min(offset - start, length)
+        return position
 
 
 def segments(text: str) -> list[tuple[int, int]]:
@@ -69,10 +69,10 @@ def _short(text: str, start: int, end: int) -> list[tuple[int, int]]:
             space = text.rfind(" ", start + LONGEST_SEGMENT // 2, start + LONGEST_SEGMENT)
             stop = space if space > start else start + LONGEST_SEGMENT
         piece = text[start:stop]
-        left = start + len(piece) - len(piece.lstrip())
-        right = start + len(piece.rstrip())
-        if left < right:
-            ranges.append((left, right))
+        first = start + len(piece) - len(piece.lstrip())
+        last = start + len(piece.rstrip())
+        if first < last:
+            ranges.append((first, last))
         start = stop
     return ranges
 
@@ -84,13 +84,13 @@ def stems(text: str) -> set[str]:
 
 def lexical_relevance(statement: str, segment_stems: Sequence[set[str]]) -> Floats:
     """Share of the statement's words that each segment has, rare words counting more: one number from 0 to 1 each."""
-    spread = Counter(stem for each in segment_stems for stem in each)
+    spread = Counter(stem for segment in segment_stems for stem in segment)
     total = len(segment_stems)
     weights = {stem: math.log1p(total / spread[stem]) for stem in stems(statement) if stem in spread}
-    whole = sum(weights.values())
-    if not whole:
+    total_weight = sum(weights.values())
+    if not total_weight:
         return np.zeros(total, np.float32)
-    shares = [sum(weights[stem] for stem in each & weights.keys()) / whole for each in segment_stems]
+    shares = [sum(weights[stem] for stem in segment & weights.keys()) / total_weight for segment in segment_stems]
     return np.array(shares, np.float32)
 
 

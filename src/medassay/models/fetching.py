@@ -52,10 +52,10 @@ def _fetch_one(name: str, to: Path | None, revision: str | None) -> Path:
     try:
         info = HfApi(endpoint=endpoint).model_info(name, revision=revision, timeout=20)
         files = [file.rfilename for file in info.siblings or []]
-        wanted, pickles = wanted_files(files, name), pickled_weights(files)
+        plain_files, pickles = wanted_files(files, name), pickled_weights(files)
         if pickles:
             check_converter(pickles[0])
-        _hush()
+        _hide_progress_bars()
 
         def download(patterns: list[str], folder: Path | None) -> Path:
             # The commit, not the branch: what is listed here is what is copied.
@@ -65,13 +65,13 @@ def _fetch_one(name: str, to: Path | None, revision: str | None) -> Path:
                 )
             )
 
-        folder = download(wanted, to)
+        folder = download(plain_files, to)
         if pickles:
             with tempfile.TemporaryDirectory(prefix="medassay-convert-") as apart:
                 download(pickles, Path(apart))
                 convert([Path(apart) / file for file in pickles], folder)
         if to is None:
-            return _named(folder, str(info.sha))
+            return _point_main_at(folder, str(info.sha))
         write_origin(folder, name, str(info.sha))
         return folder
     except HFValidationError as error:
@@ -84,16 +84,16 @@ def _fetch_one(name: str, to: Path | None, revision: str | None) -> Path:
 
 def wanted_files(files: list[str], name: str) -> list[str]:
     """Which of a repository's files to copy as they are; an error where it has no weights at all."""
-    wanted = []
+    copied = []
     for file in files:
         path = PurePosixPath(file)
-        place = path.parent.as_posix()
-        at_top = place == "." and (path.suffix in _KINDS or path.name in _PLAIN)
-        if at_top or (place in _SIDE_FOLDERS and path.suffix == ".json"):
-            wanted.append(file)
-    if not any(file.endswith(".safetensors") for file in wanted) and not pickled_weights(files):
+        subfolder = path.parent.as_posix()
+        at_top = subfolder == "." and (path.suffix in _KINDS or path.name in _PLAIN)
+        if at_top or (subfolder in _SIDE_FOLDERS and path.suffix == ".json"):
+            copied.append(file)
+    if not any(file.endswith(".safetensors") for file in copied) and not pickled_weights(files):
         raise ModelError(f"{name}: no weights on the hub that can be read (safetensors, or pytorch_model.bin)")
-    return wanted
+    return copied
 
 
 def pickled_weights(files: list[str]) -> list[str]:
@@ -103,16 +103,16 @@ def pickled_weights(files: list[str]) -> list[str]:
     return sorted(file for file in files if _PICKLED_WEIGHTS.fullmatch(file))
 
 
-def _named(folder: Path, commit: str) -> Path:
-    """Let the cache's default branch point at the commit just copied, so that the bare name finds it."""
+def _point_main_at(folder: Path, commit: str) -> Path:
+    """Point the cache's default branch at the copied commit, so that the name without a revision finds it."""
     refs = folder.parent.parent / "refs"
     refs.mkdir(parents=True, exist_ok=True)
     (refs / "main").write_text(commit, encoding="utf-8")
     return folder
 
 
-def _hush() -> None:
-    """No progress bars where nobody watches."""
+def _hide_progress_bars() -> None:
+    """Turn progress bars off where standard error is not a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         from huggingface_hub.utils.tqdm import disable_progress_bars
 

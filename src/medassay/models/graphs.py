@@ -41,10 +41,11 @@ SCHEMA = 1
 BUDGET = 1024
 """Padded tokens per batch: fills the cores and stays in their caches; larger batches were a quarter slower."""
 
-_CACHE_BYTES = 96 * 2**20
+CACHE_BYTES = 96 * 2**20
+"""Bytes of the trunk's states that a set keeps for rows that are read again."""
 _SETS: WeakSet[ModelSet] = WeakSet()
 _INHERITED: list[dict[str, Any]] = []
-"""Sessions of a parent process; kept, because closing one would wait for threads that are not here."""
+"""Sessions of a parent process; kept, because closing one would wait for threads that this process does not have."""
 RESTORE = "pip install --force-reinstall medassay-models medassay-models-reader"
 """What to do where the weights are missing or damaged."""
 
@@ -126,21 +127,21 @@ class ModelSet:
         """The trunk's states of each row of ids (frame tokens included), computed once per row."""
         if not sides and len(set(rows)) < len(rows):
             distinct = list(dict.fromkeys(rows))
-            made = dict(zip(distinct, self.hidden(distinct)))
-            return [made[row] for row in rows]
-        found: list[Matrix | None] = [None if sides else self._recall(row) for row in rows]
-        todo = [i for i, one in enumerate(found) if one is None]
+            computed = dict(zip(distinct, self.hidden(distinct)))
+            return [computed[row] for row in rows]
+        states_of_rows: list[Matrix | None] = [None if sides else self._recall(row) for row in rows]
+        todo = [i for i, row_states in enumerate(states_of_rows) if row_states is None]
         for batch in batches([len(rows[i]) for i in todo], BUDGET):
-            some = [todo[i] for i in batch]
-            ids = pad([rows[i] for i in some])
-            mask = pad([[1] * len(rows[i]) for i in some])
-            side = pad([sides[i] for i in some]) if sides else np.zeros_like(ids)
+            indices = [todo[i] for i in batch]
+            ids = pad([rows[i] for i in indices])
+            mask = pad([[1] * len(rows[i]) for i in indices])
+            side = pad([sides[i] for i in indices]) if sides else np.zeros_like(ids)
             states = self.run("trunk.onnx", {"ids": ids, "mask": mask, "sides": side})[0]
-            for k, i in enumerate(some):
-                found[i] = states[k, : len(rows[i])]
+            for k, i in enumerate(indices):
+                states_of_rows[i] = states[k, : len(rows[i])]
                 if not sides:
                     self._remember(rows[i], states[k, : len(rows[i])].copy())
-        return [one for one in found if one is not None]
+        return [row_states for row_states in states_of_rows if row_states is not None]
 
     def _recall(self, row: tuple[int, ...]) -> Matrix | None:
         states = self.hidden_cache.get(row)
@@ -153,19 +154,19 @@ class ModelSet:
             return
         self.hidden_cache[row] = states
         self.hidden_bytes += states.nbytes
-        while self.hidden_bytes > _CACHE_BYTES:
+        while self.hidden_bytes > CACHE_BYTES:
             self.hidden_bytes -= self.hidden_cache.popitem(last=False)[1].nbytes
 
 
-def _leave_sessions() -> None:
-    """In a forked process: a session's threads stayed behind, so its graph is opened anew on next use."""
+def _reset_sessions() -> None:
+    """In a forked process, which has no threads of the parent's sessions: open graphs again on next use."""
     for models in _SETS:
         _INHERITED.append(models.sessions)
         models.sessions = {}
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_sessions)
+    os.register_at_fork(after_in_child=_reset_sessions)
 
 
 def write_manifest(folder: Path, name: str, roles: Mapping[str, Any], origin: Mapping[str, str]) -> None:
@@ -199,25 +200,25 @@ def stack(states: Sequence[Matrix]) -> tuple[Matrix, Any]:
     8 (sums over a tail of less are taken in another order).
     """
     states = [*states, *states] if len(states) == 1 else states
-    width = -(-max(len(one) for one in states) // 8) * 8
+    width = -(-max(len(row) for row in states) // 8) * 8
     hidden = np.zeros((len(states), width, states[0].shape[1]), np.float32)
     mask = np.zeros((len(states), width), np.int64)
-    for i, one in enumerate(states):
-        hidden[i, : len(one)] = one
-        mask[i, : len(one)] = 1
+    for i, row in enumerate(states):
+        hidden[i, : len(row)] = row
+        mask[i, : len(row)] = 1
     return hidden, mask
 
 
 def threads() -> int:
     """Cores this process may use (`MEDASSAY_THREADS` overrides)."""
-    asked = os.environ.get("MEDASSAY_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
+    setting = os.environ.get("MEDASSAY_THREADS", "")
+    if setting.isdigit() and int(setting) > 0:
+        return int(setting)
     return cores()
 
 
 def check_memory(path: Path, error: BaseException) -> None:
-    """Raise what is true where a model could not be opened or run for want of memory: its file is not at fault."""
+    """Raise a `ModelError` about memory where a model could not be opened or run because there is too little of it."""
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
         raise ModelError(
             f"{path}: there is not enough memory for the model; use fewer --workers, or raise the limit (ulimit -v)"

@@ -31,7 +31,7 @@ LONGEST = 512
 PART = 512
 """Texts tokenised at once; the next part is tokenised while the device reads this one."""
 
-_MAKERS = {
+_MODEL_CLASSES = {
     "encoder": "AutoModel",
     "align": "AutoModel",
     "ner": "AutoModelForTokenClassification",
@@ -53,7 +53,7 @@ def load_hub(role: str, source: str, *, dtype: str = "") -> Any:
     from medassay.models.hub_relations import HubRelations
     from medassay.models.hub_roles import HubEncoder, HubExpert, HubNer
 
-    # Where a folder is not there, that is the nearer remedy; a hub name wants the extra first.
+    # A missing folder is reported before the missing extra; for a hub name the extra comes first.
     if not _installed():
         if is_path(source):
             open_folder(role, source)
@@ -77,11 +77,11 @@ def load_hub(role: str, source: str, *, dtype: str = "") -> Any:
     return makers[role](network)
 
 
-def _maker(role: str, config: Mapping[str, Any]) -> str:
+def _model_class(role: str, config: Mapping[str, Any]) -> str:
     """The library's class for a role; a likelihood comes from an encoder with a decoder or from a decoder alone."""
     if role == "likelihood":
         return "AutoModelForSeq2SeqLM" if config.get("is_encoder_decoder") else "AutoModelForCausalLM"
-    return _MAKERS[role]
+    return _MODEL_CLASSES[role]
 
 
 def _installed() -> bool:
@@ -102,10 +102,10 @@ class Network:
     def __init__(self, role: str, folder: HubFolder, dtype: str = "") -> None:
         self.role, self.folder = role, folder
         self.config = folder.config
-        self.place = choose(self.config, dtype=dtype, speaks=role == "likelihood")
-        self.device, self.budget = self.place.name, self.place.budget
+        self.placement = choose(self.config, dtype=dtype, over_vocabulary=role == "likelihood")
+        self.device, self.budget = self.placement.name, self.placement.budget
         # Half precision gives other numbers, so a signature names it.
-        self.name = folder.name if self.place.dtype == "float32" else f"{folder.name}+{self.place.dtype}"
+        self.name = folder.name if self.placement.dtype == "float32" else f"{folder.name}+{self.placement.dtype}"
         with quiet():
             self.tokenizer = self._open_tokenizer()
             self.model = self._open_model()
@@ -137,7 +137,7 @@ class Network:
     def _open_model(self) -> Any:
         import transformers
 
-        maker = getattr(transformers, _maker(self.role, self.config))
+        maker = getattr(transformers, _model_class(self.role, self.config))
         try:
             model, report = maker.from_pretrained(
                 self.folder.path,
@@ -157,14 +157,14 @@ class Network:
                 f"{self.folder.path}: the weights lack {missing[0]} ({len(missing)} in all), so this model was "
                 f"not trained for the role '{self.role}'"
             )
-        return model.eval().to(self.device, self.place.torch_dtype)
+        return model.eval().to(self.device, self.placement.torch_dtype)
 
     def _frame(self) -> tuple[list[int], list[int]]:
         """The tokens that this tokenizer puts before and after a text, such as [CLS] and [SEP]."""
         bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
         full = self.tokenizer("a")["input_ids"]
-        at = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
-        return full[:at], full[at + len(bare) :]
+        start = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
+        return full[:start], full[start + len(bare) :]
 
     def _limit(self) -> int:
         """Tokens per row; some families count positions from after the padding index."""
@@ -184,13 +184,27 @@ class Network:
         table = self.model.config.id2label
         return [str(table[i]) for i in range(len(table))]
 
+    @property
+    def activation(self) -> str:
+        """The activation of the output that a sentence-transformers folder names; empty where it names none."""
+        name = (self.config.get("sentence_transformers") or {}).get("activation_fn")
+        return str(name or self.config.get("sbert_ce_default_activation_function") or "")
+
+    def check_one_output(self) -> None:
+        """Raise `ModelError` where this is not a cross-encoder with a single output."""
+        if len(self.labels) != 1:
+            raise ModelError(
+                f"{self.folder.path}: the role '{self.role}' needs a cross-encoder with one output, this one has "
+                f"{len(self.labels)} ({', '.join(self.labels[:5])})"
+            )
+
     @cached_property
     def pair_frame(self) -> PairFrame:
         """The tokens that this tokenizer puts before, between and after two texts."""
         bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
         full = self.tokenizer("a", "a")["input_ids"]
-        at = [i for i in range(len(full)) if full[i : i + len(bare)] == bare]
-        first, second = at[0], at[-1]
+        starts = [i for i in range(len(full)) if full[i : i + len(bare)] == bare]
+        first, second = starts[0], starts[-1]
         return PairFrame(full[:first], full[first + len(bare) : second], full[second + len(bare) :])
 
     def pair_logits(self, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[np.float64]:
@@ -212,8 +226,10 @@ class Network:
         """The tokens of each text, without frame tokens, at any length."""
         if not texts:
             return []
-        made = self.backend.encode_batch([encodable(text) for text in texts], add_special_tokens=False)
-        return [Read(Tokens(one.ids, one.offsets, one.tokens), one.word_ids) for one in made]
+        encodings = self.backend.encode_batch([encodable(text) for text in texts], add_special_tokens=False)
+        return [
+            Read(Tokens(encoding.ids, encoding.offsets, encoding.tokens), encoding.word_ids) for encoding in encodings
+        ]
 
     def framed(self, ids: Sequence[int]) -> list[int]:
         """A row: the ids between the frame tokens."""
@@ -221,14 +237,14 @@ class Network:
 
     @contextmanager
     def lowest(self, layers: int) -> Iterator[None]:
-        """Only the lowest layers while the block runs: the last hidden state is then theirs."""
+        """Use only the lowest layers inside the block, so that the last hidden state is theirs."""
         holder, name = self._stack()
-        whole = getattr(holder, name)
+        all_layers = getattr(holder, name)
         try:
-            setattr(holder, name, whole[:layers])
+            setattr(holder, name, all_layers[:layers])
             yield
         finally:
-            setattr(holder, name, whole)
+            setattr(holder, name, all_layers)
 
     def _stack(self) -> tuple[Any, str]:
         """The module that holds the list of layers, and the list's name there."""
@@ -243,9 +259,9 @@ class Network:
     def rows_of(self, texts: Sequence[str]) -> Iterator[Part]:
         """Framed rows of the texts, cut where they are longer than a row, tokenised part by part."""
         for start in range(0, len(texts), PART):
-            some = [encodable(text) for text in texts[start : start + PART]]
-            made = self.backend.encode_batch_fast(some, add_special_tokens=False)
-            yield start, [self.framed(one.ids[: self.room]) for one in made]
+            part = [encodable(text) for text in texts[start : start + PART]]
+            encodings = self.backend.encode_batch_fast(part, add_special_tokens=False)
+            yield start, [self.framed(encoding.ids[: self.room]) for encoding in encodings]
 
     def run(
         self, rows: Sequence[Sequence[int]], sides: Sequence[Sequence[int]] | None = None
@@ -258,14 +274,14 @@ class Network:
     ) -> Iterator[tuple[list[int], Any, Any]]:
         import torch
 
-        made = self._prepared(parts, sides)
-        for batch in ahead(made) if self.device == "cuda" else made:
+        batches = self._prepared(parts, sides)
+        for batch in ahead(batches) if self.device == "cuda" else batches:
             with torch.inference_mode():
                 yield batch.rows, *self.forward(batch)
 
     def _prepared(self, parts: Iterable[Part], sides: Sequence[Sequence[int]] | None = None) -> Iterator[Batch]:
         end_to_end = self.packed is not None
-        return prepared(parts, self.place, self.pad, sides, typed=self.typed, end_to_end=end_to_end)
+        return prepared(parts, self.placement, self.pad, sides, typed=self.typed, end_to_end=end_to_end)
 
     def forward(self, batch: Batch) -> tuple[Any, Any]:
         """The outputs for one batch, and its mask."""
@@ -275,7 +291,7 @@ class Network:
         return self.model(**inputs), inputs["attention_mask"]
 
     def launch(self, parts: Iterable[Part], take: Callable[[Any, Any], Any]) -> list[Answer]:
-        """Ask for all rows now; the answers (as in `answers`) are on their way, and waited for when looked at."""
+        """Start the computation of all rows; an answer (as in `answers`) is waited for when it is read."""
         import torch
 
         sent = []
@@ -293,8 +309,8 @@ class Network:
     ) -> Iterator[tuple[list[int], Any]]:
         """(indices of rows, what `take(outputs, mask)` keeps, in float32 on the host), batch by batch.
 
-        A batch is handed out while the device works on the next one. The parts may be made as they are asked for:
-        where rows of an index are handed out, the part that holds them has been made.
+        A batch is yielded while the device works on the next one. The parts may be generated on demand: when rows are
+        yielded, the part that holds them has been generated.
         """
         import torch
 
@@ -317,7 +333,7 @@ def first_line(error: Exception) -> str:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """The library's own bars and warnings off while a model opens: what is wrong becomes our error."""
+    """Turn off the library's progress bars and warnings while a model opens; problems are raised as errors."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

@@ -49,31 +49,36 @@ class Device:
 
     @property
     def torch_dtype(self) -> Any:
+        """The torch type of `dtype`."""
         import torch
 
         return getattr(torch, self.dtype)
 
 
-def choose(config: Mapping[str, Any], *, dtype: str = "", speaks: bool = False) -> Device:
+def choose(config: Mapping[str, Any], *, dtype: str = "", over_vocabulary: bool = False) -> Device:
     """The device for a model, by its configuration.
 
     dtype: float32, bfloat16 or float16; empty: what MEDASSAY_DTYPE says, else float32 on the CPU, and on CUDA
-    bfloat16, or float16 where the card has none. speaks: the model gives a number for every word of its
+    bfloat16, or float16 where the card has none. over_vocabulary: the model gives a number for every word of its
     vocabulary at every token (a language model), so a token costs far more memory.
     """
     import torch
 
-    asked = dtype or os.environ.get("MEDASSAY_DTYPE", "")
-    if asked and asked not in DTYPES:
-        raise MedassayError(f"dtype={asked}: not one of {', '.join(DTYPES)} (argument dtype or MEDASSAY_DTYPE)")
+    requested = dtype or os.environ.get("MEDASSAY_DTYPE", "")
+    if requested and requested not in DTYPES:
+        raise MedassayError(f"dtype={requested}: not one of {', '.join(DTYPES)} (argument dtype or MEDASSAY_DTYPE)")
     if not torch.cuda.is_available():
-        return Device("cpu", asked or "float32", _CPU_BUDGET)
+        return Device("cpu", requested or "float32", _CPU_BUDGET)
     half = "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
     free, _ = torch.cuda.mem_get_info()
-    return Device("cuda", asked or half, budget_for(config, free, 4 if asked == "float32" else 2, speaks=speaks))
+    return Device(
+        "cuda",
+        requested or half,
+        budget_for(config, free, 4 if requested == "float32" else 2, over_vocabulary=over_vocabulary),
+    )
 
 
-def budget_for(config: Mapping[str, Any], free: int, size: int, *, speaks: bool = False) -> int:
+def budget_for(config: Mapping[str, Any], free: int, size: int, *, over_vocabulary: bool = False) -> int:
     """Padded tokens per batch: what a share of `free` bytes holds, numbers being of `size` bytes; a power of two.
 
     An H200 is fastest at 131,072: fewer operations are sent, and what is sent lasts while the host does its part.
@@ -83,8 +88,10 @@ def budget_for(config: Mapping[str, Any], free: int, size: int, *, speaks: bool 
     """
     wide = int(config.get("hidden_size") or config.get("d_model") or config.get("dim") or 1024)
     inner = int(config.get("intermediate_size") or config.get("encoder_ffn_dim") or 4 * wide)
-    each = size * (24 * wide + 2 * inner) + (8 * int(config.get("vocab_size") or 0) if speaks else 0)
-    fits = int(_SHARE * free) // each
+    bytes_per_token = size * (24 * wide + 2 * inner) + (
+        8 * int(config.get("vocab_size") or 0) if over_vocabulary else 0
+    )
+    fits = int(_SHARE * free) // bytes_per_token
     return min(max(1 << max(fits, 1).bit_length() - 1, _LEAST), _MOST)
 
 
@@ -114,13 +121,17 @@ def prepared(
 
     for start, rows in parts:
         for batch in batches([len(row) for row in rows], device.budget):
-            some = [rows[i] for i in batch]
-            given = [sides[start + i] for i in batch] if sides and typed else None
-            arrays = _laid_out(some, given) if end_to_end else _matrix(some, given, padding, device, typed)
+            batch_rows = [rows[i] for i in batch]
+            batch_sides = [sides[start + i] for i in batch] if sides and typed else None
+            arrays = (
+                _laid_out(batch_rows, batch_sides)
+                if end_to_end
+                else _matrix(batch_rows, batch_sides, padding, device, typed)
+            )
             tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
             if device.name == "cuda":
                 tensors = {name: tensor.pin_memory() for name, tensor in tensors.items()}
-            yield Batch([start + i for i in batch], tensors, tuple(map(len, some)))
+            yield Batch([start + i for i in batch], tensors, tuple(map(len, batch_rows)))
 
 
 def _matrix(
@@ -130,16 +141,18 @@ def _matrix(
     lengths = np.array([len(row) for row in rows])
     arrays = {"input_ids": ids, "attention_mask": (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.int64)}
     if typed:
-        given = np.zeros_like(ids)
+        type_ids = np.zeros_like(ids)
         for k, side in enumerate(sides or ()):
-            given[k, : lengths[k]] = side
-        arrays["token_type_ids"] = given
+            type_ids[k, : lengths[k]] = side
+        arrays["token_type_ids"] = type_ids
     return arrays
 
 
 def _laid_out(rows: Sequence[Row], sides: Sequence[Row] | None) -> dict[str, npt.NDArray[Any]]:
-    """The tokens of all rows in one line; bounds: where each row begins and ends in it; places: where each token
-    would stand in the padded matrix, read row by row."""
+    """The tokens of all rows one after the other.
+
+    bounds: where each row begins and ends. places: the index of each token in the padded matrix, flattened by rows.
+    """
     ids = np.fromiter(chain.from_iterable(rows), np.int64)
     lengths = np.array([len(row) for row in rows])
     bounds = np.concatenate([[0], lengths.cumsum()])
@@ -154,7 +167,10 @@ def _laid_out(rows: Sequence[Row], sides: Sequence[Row] | None) -> dict[str, npt
 
 
 def ahead(items: Iterator[Batch], most: int = _AHEAD) -> Iterator[Batch]:
-    """The same items, made in a thread up to `most` ahead; its errors come out here, and it ends with the reader."""
+    """The same items, produced by a thread up to `most` ahead.
+
+    The thread's errors are raised here, and it ends when the iteration ends.
+    """
     ready: queue.Queue[Batch | BaseException | None] = queue.Queue(most)
     over = threading.Event()
 
@@ -189,7 +205,7 @@ def ahead(items: Iterator[Batch], most: int = _AHEAD) -> Iterator[Batch]:
 
 
 class Answer:
-    """Numbers on their way from the device to this process."""
+    """Numbers that are being copied from the device to this process."""
 
     def __init__(self, rows: list[int], numbers: Any) -> None:
         import torch
@@ -205,7 +221,7 @@ class Answer:
             self.host = numbers
 
     def get(self) -> tuple[list[int], Any]:
-        """The indices of the rows and their numbers, as soon as they are here."""
+        """The indices of the rows and their numbers, once the copy is complete."""
         if self.arrived is not None:
             self.arrived.synchronize()
         return self.rows, self.host.numpy()

@@ -1,7 +1,7 @@
 """Model folders of the transformers library: where one lies, and whether it can serve a role.
 
-Nothing here needs torch: what is wrong with a folder is said before anything heavy is loaded. Only
-safetensors weights are read. The pickled .bin and .pt files can run code when they are opened.
+Nothing here needs torch: problems of a folder are reported before anything heavy is loaded. Only safetensors weights
+are read, because pickled .bin and .pt files can run code when they are opened.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ def cached(name: str) -> Path:
     from huggingface_hub.errors import HFValidationError
 
     try:
-        found = try_to_load_from_cache(name, "config.json")
+        cached_config = try_to_load_from_cache(name, "config.json")
     except HFValidationError:
-        found = None
-    if isinstance(found, str):
-        return Path(found).parent
+        cached_config = None
+    if isinstance(cached_config, str):
+        return Path(cached_config).parent
     raise ModelError(
         f"{name}: no such folder, and no hub model of that name has been fetched. With network: "
         f"`medassay models fetch {name}`. Without: fetch it elsewhere with --to FOLDER, copy the folder "
@@ -104,7 +104,7 @@ def read_config(folder: Path, remedy: str) -> dict[str, Any]:
 
 
 def check_tokenizer(folder: Path, remedy: str) -> None:
-    """A tokenizer is there."""
+    """Raise `ModelError` where a folder has no tokenizer."""
     if not any((folder / name).is_file() for name in _TOKENIZERS):
         raise ModelError(f"{folder}: no tokenizer.json (nor {', '.join(_TOKENIZERS[1:4])}). {remedy}")
 
@@ -115,7 +115,7 @@ def weights(folder: Path) -> list[Path]:
 
 
 def check_weights(folder: Path, remedy: str) -> None:
-    """Weights are there, all of them, and none would have to be unpickled."""
+    """Raise `ModelError` where weights are missing, wholly or in part, or exist only in pickled form."""
     index = folder / "model.safetensors.index.json"
     if index.is_file():
         shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
@@ -132,7 +132,7 @@ def check_weights(folder: Path, remedy: str) -> None:
 
 
 def pickled(where: str, file: str) -> ModelError:
-    """The refusal of weights that only exist pickled."""
+    """The error for weights that exist only in pickled form."""
     return ModelError(
         f"{where}: its weights are pickled ({file}) and opening them could run code; only safetensors are "
         f"read. `medassay models fetch NAME` converts what it copies; for a file that you have: `medassay models "
@@ -155,14 +155,14 @@ def read_origin(folder: Path) -> str:
 
 
 def check_architecture(role: str, folder: Path, config: dict[str, Any]) -> None:
-    """The model is of the kind that the role needs."""
-    found = [str(name) for name in config.get("architectures") or []]
-    shown = ", ".join(found) or f"no architecture (model_type {config.get('model_type')})"
+    """Raise `ModelError` where a model's architecture does not fit the role."""
+    architectures = [str(name) for name in config.get("architectures") or []]
+    shown = ", ".join(architectures) or f"no architecture (model_type {config.get('model_type')})"
     head = HEADS.get(role)
-    if head and not any(name.endswith(head) for name in found):
+    if head and not any(name.endswith(head) for name in architectures):
         ends = head if isinstance(head, str) else " or …".join(head)
         raise ModelError(f"{folder}: the role '{role}' needs a model …{ends}, but config.json says {shown}")
-    if not head and (any(name.endswith(_NOT_ENCODERS) for name in found) or config.get("is_encoder_decoder")):
+    if not head and (any(name.endswith(_NOT_ENCODERS) for name in architectures) or config.get("is_encoder_decoder")):
         raise ModelError(
             f"{folder}: the role '{role}' needs a text encoder (such as BertModel), but config.json says {shown}"
         )

@@ -1,7 +1,8 @@
 """Role `image` from any model of the transformers library in CLIP's form (PLIP and its kind), extra `hf`.
 
 A folder holds `config.json`, safetensors weights, a tokenizer and `preprocessor_config.json`. Such models were
-shown windows of 224 pixels and state no vocabulary; similarities are weighed against the embedded set's phrases.
+trained on windows of 224 pixels and have no vocabulary; similarities are compared with those of the embedded set's
+phrases.
 """
 
 from __future__ import annotations
@@ -51,12 +52,12 @@ class HubImage:
             pixels = np.stack([as_square(image, self.side) for image in images[start : start + AT_ONCE]])
             prepared = ((pixels.astype(np.float32) / 255 - self.mean) / self.std).transpose(0, 3, 1, 2)
             with torch.inference_mode():
-                given = torch.from_numpy(np.ascontiguousarray(prepared, np.float32)).to(self.device)
-                rows.append(unit_rows(_features(self.model.get_image_features(pixel_values=given))))
+                tensor = torch.from_numpy(np.ascontiguousarray(prepared, np.float32)).to(self.device)
+                rows.append(unit_rows(_features(self.model.get_image_features(pixel_values=tensor))))
         return np.concatenate(rows) if rows else np.zeros((0, self._size), np.float32)
 
     def read_images(self, images: Sequence[Any]) -> Pictures:
-        """Vectors alone: such a model does not say what it was not made for."""
+        """Vectors alone: such a model does not estimate which images it was not made for."""
         return Pictures(self.embed_images(images))
 
     def embed_texts(self, texts: Sequence[str]) -> Matrix:
@@ -65,17 +66,20 @@ class HubImage:
 
         rows = []
         for start in range(0, len(texts), AT_ONCE):
-            some = list(texts[start : start + AT_ONCE])
-            given = self.tokenizer(some, padding=True, truncation=True, max_length=self._longest, return_tensors="pt")
+            batch = list(texts[start : start + AT_ONCE])
+            encoded = self.tokenizer(
+                batch, padding=True, truncation=True, max_length=self._longest, return_tensors="pt"
+            )
             with torch.inference_mode():
-                found = self.model.get_text_features(
-                    input_ids=given["input_ids"].to(self.device), attention_mask=given["attention_mask"].to(self.device)
+                features = self.model.get_text_features(
+                    input_ids=encoded["input_ids"].to(self.device),
+                    attention_mask=encoded["attention_mask"].to(self.device),
                 )
-            rows.append(unit_rows(_features(found)))
+            rows.append(unit_rows(_features(features)))
         return np.concatenate(rows) if rows else np.zeros((0, self._size), np.float32)
 
     def read_phrases(self, texts: Sequence[str]) -> Phrases:
-        """Vectors alone: how these models stand to images at large was never measured."""
+        """Vectors alone: the cosines of these models with images in general were never measured."""
         vectors = self.embed_texts(texts)
         count = len(vectors)
         return Phrases(vectors, np.zeros(count, np.float32), np.ones(count, np.float32), np.zeros(0, np.float32))
@@ -146,8 +150,8 @@ def _preparation(folder: HubFolder) -> tuple[int, Matrix, Matrix]:
     return int(side), np.asarray(mean, np.float32), np.asarray(std, np.float32)
 
 
-def _features(found: Any) -> Matrix:
+def _features(output: Any) -> Matrix:
     """The vectors of an output: a tensor, or from transformers 5 on an object that holds it."""
-    tensor = found if hasattr(found, "float") else found.pooler_output
-    made: Matrix = tensor.float().cpu().numpy()
-    return made
+    tensor = output if hasattr(output, "float") else output.pooler_output
+    vectors: Matrix = tensor.float().cpu().numpy()
+    return vectors

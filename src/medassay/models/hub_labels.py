@@ -1,7 +1,7 @@
-"""Labels of other people's classifiers, in any spelling, onto the types of this project.
+"""Maps the labels of other projects' classifiers, in any spelling, to the types of this project.
 
-Nobody writes labels alike: `B-Anatomical_Site`, `I-IHC marker`, `U-diagnosisDescriptor`. A label is split
-into words, and the words decide (label_words.toml). A label that no line covers is no entity of ours.
+Spellings differ: `B-Anatomical_Site`, `I-IHC marker`, `U-diagnosisDescriptor`. A label is split into words, which are
+looked up in label_words.toml. A label without a matching line is not an entity type of this project.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class RelationLabels:
-    """Which outputs of a relation classifier speak for which pair of types.
+    """Which outputs of a relation classifier mean that which pair of types is related.
 
     `named` holds, for labels that name two types, (type of E1, type of E2) by output; `plain` are outputs
     that say no more than "related"; `none` is the output for "not related" (None: one sigmoid output).
@@ -94,29 +94,29 @@ def read_tag(label: str) -> Tag:
 
 
 def read_tags(labels: Sequence[str], where: str) -> list[Tag]:
-    """The labels of a token classifier; an error where not one of them is an entity type of ours."""
+    """The labels of a token classifier; an error where none of them names an entity type of this project."""
     tags = [read_tag(label) for label in labels]
     if any(tag.type for tag in tags):
         return tags
     raise ModelError(
-        f"{where}: no label of this token classifier names an entity type (found {_some(labels)}; wanted "
+        f"{where}: no label of this token classifier names an entity type (found {_listed(labels)}; wanted "
         f"{', '.join(ENTITY_TYPES)}, as in B-site). Name them under id2label in its config.json"
     )
 
 
 def group(tags: Sequence[Tag], chances: Sequence[float]) -> list[tuple[int, int, str, float]]:
     """Entities (first word, last word, type, mean chance) in the tags of words, whatever the scheme."""
-    found: list[tuple[int, int, str, float]] = []
+    entities: list[tuple[int, int, str, float]] = []
     first: int | None = None
     for i, tag in enumerate([*tags, Tag("I", None)]):
         before = tags[i - 1] if i else Tag("I", None)
         goes_on = tag.type == before.type and tag.place not in _STARTS and before.place not in _ENDS
         if first is not None and not goes_on:
-            found.append((first, i - 1, str(before.type), sum(chances[first:i]) / (i - first)))
+            entities.append((first, i - 1, str(before.type), sum(chances[first:i]) / (i - first)))
             first = None
         if first is None and tag.type is not None:
             first = i
-    return found
+    return entities
 
 
 def read_relation_labels(labels: Sequence[str], where: str) -> RelationLabels:
@@ -130,7 +130,7 @@ def read_relation_labels(labels: Sequence[str], where: str) -> RelationLabels:
     if len(none) != 1:
         raise ModelError(
             f"{where}: {len(none) or 'no'} labels of this relation classifier mean 'not related' (found "
-            f"{_some(labels)}; wanted one such as NO_REL). Name them under id2label in its config.json"
+            f"{_listed(labels)}; wanted one such as NO_REL). Name them under id2label in its config.json"
         )
     named: dict[int, tuple[str, str]] = {}
     for i, label in enumerate(labels):
@@ -151,15 +151,15 @@ def _pair(label: str) -> tuple[str, str] | None:
 
 
 def relatedness(logits: npt.NDArray[np.float64], labels: RelationLabels, pair: tuple[str, str]) -> float:
-    """The chance (0…1) that E1 and E2, of the types `pair`, are related: softmax mass of what says so."""
+    """The probability (0…1) that E1 and E2, of the types `pair`, are related: softmax mass of the outputs for it."""
     if labels.none is None:
         return float(1.0 / (1.0 + np.exp(-logits[0])))
     chances = np.exp(logits - logits.max())
     chances /= chances.sum()
-    speaking = [*labels.plain, *(i for i, named in labels.named.items() if named == pair)]
-    return float(chances[speaking].sum())
+    related = [*labels.plain, *(i for i, types in labels.named.items() if types == pair)]
+    return float(chances[related].sum())
 
 
-def _some(labels: Sequence[str]) -> str:
+def _listed(labels: Sequence[str]) -> str:
     shown = ", ".join(labels[:8])
     return f"{shown}, …" if len(labels) > 8 else shown

@@ -1,6 +1,6 @@
 """Role `likelihood` on models of the transformers library: sequence-to-sequence (BART, T5, …) or causal.
 
-A sequence-to-sequence model foretells the target after reading the source, as BARTScore has it (Yuan et al.,
+A sequence-to-sequence model predicts the target after reading the source, as BARTScore has it (Yuan et al.,
 NeurIPS 2021): the frame tokens that its tokenizer puts around a target count too. Windows of a long source are
 encoded one by one and their states joined for the decoder, as for the embedded model. A causal model goes on
 writing after the source and an empty line; it cannot join states, so where the source needs several windows a
@@ -31,7 +31,7 @@ _TARGETS = {"cpu": 1024, "cuda": 8192}
 
 
 def hub_likelihood(network: Network) -> Seq2SeqLikelihood | CausalLikelihood:
-    """The role on a model, by what the model is."""
+    """The likelihood model for a network: sequence-to-sequence or causal, by its configuration."""
     seq2seq = bool(network.model.config.is_encoder_decoder)
     return Seq2SeqLikelihood(network) if seq2seq else CausalLikelihood(network)
 
@@ -65,10 +65,10 @@ class Seq2SeqLikelihood:
         by_source: dict[str, list[Pair]] = {}
         for pair in dict.fromkeys(pairs):
             by_source.setdefault(pair[0], []).append(pair)
-        made: dict[Pair, TokenLogs] = {}
+        logs: dict[Pair, TokenLogs] = {}
         for source, members in by_source.items():
-            made |= dict(zip(members, self._targets(source, [target for _, target in members])))
-        return [made[pair] for pair in pairs]
+            logs |= dict(zip(members, self._targets(source, [target for _, target in members])))
+        return [logs[pair] for pair in pairs]
 
     def _read(self, source: str) -> Source:
         """A source of any length with the encoder's states."""
@@ -89,36 +89,36 @@ class Seq2SeqLikelihood:
         return Source(np.array(joined.ids, np.int64), joined.states, spans)
 
     def _targets(self, source: str, targets: Sequence[str]) -> list[TokenLogs]:
-        reads = [read.tokens for read in self.network.read(targets)]
+        target_tokens = [source_states.tokens for source_states in self.network.read(targets)]
         rows = [
             row
-            for i, one in enumerate(reads)
-            for row in stretches(i, len(one), self.target_room, self.context)
-            if len(one)
+            for i, tokens in enumerate(target_tokens)
+            for row in stretches(i, len(tokens), self.target_room, self.context)
+            if len(tokens)
         ]
         if not rows:
             return [_empty() for _ in targets]
-        read = self._read(source)
+        source_states = self._read(source)
         parts: list[list[Matrix]] = [[] for _ in targets]
         answers: dict[int, Matrix] = {}
-        # Rows of one source share what they look at, unless it is so long that each has its own part of it.
-        budget = _TARGETS[self.network.device] if len(read.ids) <= SEEN else 1
+        # Rows of one source share its states, unless it is so long that each row sees another part of it.
+        budget = _TARGETS[self.network.device] if len(source_states.ids) <= SEEN else 1
         for batch in batches([row.last - row.first for row in rows], budget):
-            labels = [self._labels(rows[k], reads) for k in batch]
-            places = read.seen_by(labels[0])
-            for k, logs in zip(batch, self._run(read.states[places], labels)):
+            labels = [self._labels(rows[k], target_tokens) for k in batch]
+            places = source_states.seen_by(labels[0])
+            for k, logs in zip(batch, self._run(source_states.states[places], labels)):
                 answers[k] = logs
         before = len(self.network.before)
         for k, row in enumerate(rows):
             skip = 0 if row.first == 0 else before + row.counted - row.first
             parts[row.pair].append(answers[k][skip:])
-        return [self._joined(some, one) for some, one in zip(parts, reads)]
+        return [self._joined(target_parts, tokens) for target_parts, tokens in zip(parts, target_tokens)]
 
     def _labels(self, row: Stretch, reads: Sequence[Tokens]) -> list[int]:
-        """What is to be foretold in a row: the opening frame, the tokens, and at the target's end its closing."""
-        one = reads[row.pair]
-        after = self.network.after if row.last == len(one) else []
-        return [*self.network.before, *one.ids[row.first : row.last], *after]
+        """The ids to predict in a row: opening frame tokens, tokens of the target, and at its end the closing ones."""
+        tokens = reads[row.pair]
+        after = self.network.after if row.last == len(tokens) else []
+        return [*self.network.before, *tokens.ids[row.first : row.last], *after]
 
     def _joined(self, parts: Sequence[Matrix], tokens: Tokens) -> TokenLogs:
         if not parts:
@@ -131,23 +131,23 @@ class Seq2SeqLikelihood:
         from transformers.modeling_outputs import BaseModelOutput
 
         network = self.network
-        wanted = torch.from_numpy(pad(labels, network.pad)).to(network.device)
-        given = torch.from_numpy(pad([[self.start, *row[:-1]] for row in labels], network.pad)).to(network.device)
-        read = torch.from_numpy(memory)[None].to(network.device, network.model.dtype)
-        states = read.expand(len(labels), -1, -1)
+        label_ids = torch.from_numpy(pad(labels, network.pad)).to(network.device)
+        decoder_ids = torch.from_numpy(pad([[self.start, *row[:-1]] for row in labels], network.pad)).to(network.device)
+        encoded = torch.from_numpy(memory)[None].to(network.device, network.model.dtype)
+        states = encoded.expand(len(labels), -1, -1)
         mask = torch.ones(states.shape[:2], dtype=torch.long, device=network.device)
         with torch.inference_mode():
             output = network.model(
                 encoder_outputs=BaseModelOutput(last_hidden_state=states),
                 attention_mask=mask,
-                decoder_input_ids=given,
+                decoder_input_ids=decoder_ids,
                 use_cache=False,
             )
-        return _gathered(output.logits, wanted, [len(row) for row in labels])
+        return _gathered(output.logits, label_ids, [len(row) for row in labels])
 
 
 class CausalLikelihood:
-    """Log-probability of the target's tokens written on after the source and an empty line."""
+    """Log-probability of the target's tokens as a continuation of the source and an empty line."""
 
     def __init__(self, network: Network) -> None:
         self.network, self.name = network, network.name
@@ -170,20 +170,20 @@ class CausalLikelihood:
         for i, (source, target) in enumerate(distinct):
             windows = state_windows([tokens[source]], self.source_room, cut=False, overlap=OVERLAP)
             for row in stretches(i, len(tokens[target]), self.target_room, self.context):
-                wanted = tokens[target].ids[row.first : row.last]
-                if wanted:
-                    rows += [(row, tokens[source].ids[w.first : w.last], wanted) for w in windows]
-        chances = [np.zeros((0, len(tokens[target])), np.float32) for _, target in distinct]
-        seen: dict[Stretch, list[Matrix]] = {}
-        for batch in batches([len(source) + len(wanted) for _, source, wanted in rows], self.network.budget):
+                target_ids = tokens[target].ids[row.first : row.last]
+                if target_ids:
+                    rows += [(row, tokens[source].ids[w.first : w.last], target_ids) for w in windows]
+
+        by_stretch: dict[Stretch, list[Matrix]] = {}
+        for batch in batches([len(source) + len(target_ids) for _, source, target_ids in rows], self.network.budget):
             for k, logs in zip(batch, self._run([rows[k][1] for k in batch], [rows[k][2] for k in batch])):
-                seen.setdefault(rows[k][0], []).append(logs)
-        out = [np.zeros(one.shape[1], np.float32) for one in chances]
-        for row, several in seen.items():
+                by_stretch.setdefault(rows[k][0], []).append(logs)
+        logs_of_pairs = [np.zeros(len(tokens[target]), np.float32) for _, target in distinct]
+        for row, several in by_stretch.items():
             mean = np.logaddexp.reduce(np.stack(several).astype(np.float64), axis=0) - np.log(len(several))
-            out[row.pair][row.counted : row.last] = mean[row.counted - row.first :]
-        made = {pair: TokenLogs(logs, tokens[pair[1]].offsets) for pair, logs in zip(distinct, out)}
-        return [made[pair] for pair in pairs]
+            logs_of_pairs[row.pair][row.counted : row.last] = mean[row.counted - row.first :]
+        by_pair = {pair: TokenLogs(logs, tokens[pair[1]].offsets) for pair, logs in zip(distinct, logs_of_pairs)}
+        return [by_pair[pair] for pair in pairs]
 
     def _run(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[Matrix]:
         import torch
@@ -195,17 +195,17 @@ class CausalLikelihood:
         mask = torch.from_numpy(pad([[1] * len(row) for row in rows])).to(network.device)
         with torch.inference_mode():
             logits = network.model(input_ids=ids, attention_mask=mask, use_cache=False).logits
-        out = []
+        logs = []
         for k, (head, target) in enumerate(zip(heads, targets)):
-            # What stands at a place foretells the next one.
-            asked = logits[k : k + 1, len(head) - 1 : len(head) - 1 + len(target)]
-            out += _gathered(asked, ids[k : k + 1, len(head) : len(head) + len(target)], [len(target)])
-        return out
+            # The logits at a position predict the next token.
+            target_logits = logits[k : k + 1, len(head) - 1 : len(head) - 1 + len(target)]
+            logs += _gathered(target_logits, ids[k : k + 1, len(head) : len(head) + len(target)], [len(target)])
+        return logs
 
 
-def _gathered(logits: Any, wanted: Any, lengths: Sequence[int]) -> list[Matrix]:
+def _gathered(logits: Any, label_ids: Any, lengths: Sequence[int]) -> list[Matrix]:
     """Log-probabilities of the wanted ids, row by row, without padding."""
-    logs = logits.float().log_softmax(-1).gather(-1, wanted[..., None])[..., 0].cpu().numpy()
+    logs = logits.float().log_softmax(-1).gather(-1, label_ids[..., None])[..., 0].cpu().numpy()
     return [logs[i, :length] for i, length in enumerate(lengths)]
 
 

@@ -1,6 +1,6 @@
-"""Encoders of BERT's build over rows laid end to end: no padding, few steps a layer, nothing waits for the device.
+"""Encoders of BERT's architecture over rows laid end to end: no padding, few operations per layer, no waiting.
 
-The library pads rows to a matrix, runs some twenty operations a layer from Python and looks at the mask on the
+The library pads rows to a matrix, runs some twenty operations per layer from Python and looks at the mask on the
 device before every batch; with short rows of unlike lengths that is most of the time. Here the rows of a batch are
 one long sequence of tokens, whose bounds keep attention inside each row. The weights, embeddings and heads are the
 library's own, so are the numbers, up to rounding.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-_BUILT = {"bert": False, "roberta": False, "xlm-roberta": False, "camembert": False, "megatron-bert": True}
+_NORM_FIRST = {"bert": False, "roberta": False, "xlm-roberta": False, "camembert": False, "megatron-bert": True}
 """Families whose layers are understood here, and whether a layer's norm stands before it (Megatron: GatorTron)."""
 
 
@@ -34,7 +34,7 @@ class Packed:
     def __init__(self, model: Any, attend: Any) -> None:
         self.model, self.trunk = model, model.base_model
         config = model.config
-        self.norm_first = _BUILT[config.model_type]
+        self.norm_first = _NORM_FIRST[config.model_type]
         self.heads = int(config.num_attention_heads)
         self.first_position = 0
         if config.model_type not in ("bert", "megatron-bert"):
@@ -45,8 +45,8 @@ class Packed:
     def _layer(self, layer: Any) -> Layer:
         import torch
 
-        asked = layer.attention.self
-        parts = (asked.query, asked.key, asked.value)
+        attention = layer.attention.self
+        parts = (attention.query, attention.key, attention.value)
         with torch.no_grad():
             joined = torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
         norms = (
@@ -83,8 +83,8 @@ class Packed:
     def _states(self, inputs: dict[str, Any], longest: int) -> Any:
         from torch.nn.functional import layer_norm, linear
 
-        def norm(what: Any, by: Any) -> Any:
-            return layer_norm(what, by.normalized_shape, by.weight, by.bias, by.eps)
+        def norm(values: Any, parameters: Any) -> Any:
+            return layer_norm(values, parameters.normalized_shape, parameters.weight, parameters.bias, parameters.eps)
 
         states = self.trunk.embeddings(
             input_ids=inputs["input_ids"][None],
@@ -94,24 +94,24 @@ class Packed:
         # The library's list may have been shortened for a while, to read the states of a lower layer.
         for layer in self.layers[: len(self.trunk.encoder.layer)]:
             first, second = layer.norms
-            seen = norm(states, first) if self.norm_first else states
-            query, key, value = linear(seen, *layer.joined).view(len(seen), 3, self.heads, -1).unbind(1)
+            layer_input = norm(states, first) if self.norm_first else states
+            query, key, value = linear(layer_input, *layer.joined).view(len(layer_input), 3, self.heads, -1).unbind(1)
             mixed = self.attend(query, key, value, inputs["bounds"], longest)
             states = linear(mixed.flatten(1), *layer.out).add_(states)
             if self.norm_first:
-                seen = norm(states, second)
+                layer_input = norm(states, second)
             else:
-                seen = states = norm(states, first)
-            states = linear(layer.activation(linear(seen, *layer.inner)), *layer.outer).add_(states)
+                layer_input = states = norm(states, first)
+            states = linear(layer.activation(linear(layer_input, *layer.inner)), *layer.outer).add_(states)
             if not self.norm_first:
                 states = norm(states, second)
         return norm(states, self.trunk.encoder.ln) if self.norm_first else states
 
 
 def packed(model: Any) -> Packed | None:
-    """The model in packed form; None where its build is another, or this torch lacks the attention for it."""
+    """The model in packed form; None where its architecture is another, or this torch lacks the attention for it."""
     config = model.config
-    if config.model_type not in _BUILT or getattr(config, "is_decoder", False):
+    if config.model_type not in _NORM_FIRST or getattr(config, "is_decoder", False):
         return None
     if getattr(config, "position_embedding_type", None) not in (None, "absolute"):
         return None
@@ -154,9 +154,9 @@ def _row_by_row(query: Any, key: Any, value: Any, bounds: Any, longest: int) -> 
 
 
 def _padded(values: Any, places: Any, mask: Any) -> Any:
-    made = values.new_zeros(mask.numel(), values.shape[-1])
-    made[places] = values
-    return made.view(*mask.shape, -1)
+    padded = values.new_zeros(mask.numel(), values.shape[-1])
+    padded[places] = values
+    return padded.view(*mask.shape, -1)
 
 
 def _weights(linear: Any) -> tuple[Any, Any]:

@@ -34,12 +34,8 @@ class HubQuality:
 
     def __init__(self, network: Network) -> None:
         self.network, self.name = network, network.name
-        if len(network.labels) != 1:
-            raise ModelError(
-                f"{network.folder.path}: the role 'quality' needs a cross-encoder with one output, this one has "
-                f"{len(network.labels)} ({', '.join(network.labels[:5])})"
-            )
-        self.sigmoid = "Sigmoid" in _activation(network.config)
+        network.check_one_output()
+        self.sigmoid = "Sigmoid" in network.activation
 
     def scores(self, pairs: Sequence[tuple[str, str]], *, sentences: Sentences | None = None) -> Matrix:
         """A number for each pair; each distinct pair is run once. `sentences` is not needed: nothing is cut apart."""
@@ -50,12 +46,6 @@ class HubQuality:
 def is_bleurt(config: Mapping[str, Any]) -> bool:
     """Whether a folder holds a BLEURT as published for PyTorch."""
     return config.get("model_type") == "bleurt"
-
-
-def _activation(config: Mapping[str, Any]) -> str:
-    """What a sentence-transformers folder says is done to the output; empty where it says nothing."""
-    said = (config.get("sentence_transformers") or {}).get("activation_fn")
-    return str(said or config.get("sbert_ce_default_activation_function") or "")
 
 
 class BleurtNetwork(Network):
@@ -101,7 +91,7 @@ class BleurtNetwork(Network):
         missing = [name for name in missing if "position_ids" not in name]
         if missing:
             raise ModelError(f"{path}: the weights lack {missing[0]} ({len(missing)} in all), so this is no BLEURT")
-        return model.eval().to(self.device, self.place.torch_dtype)
+        return model.eval().to(self.device, self.placement.torch_dtype)
 
 
 def _renamed(name: str, family: str) -> str:

@@ -59,65 +59,68 @@ class HubRelations:
         return self.begin(texts, spans)()
 
     def begin(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> Callable[[], list[Reading]]:
-        """Ask the model now; what is called gives the readings, so that the device is not waited for."""
+        """Start the model and return a function that gives the readings, so that the caller can go on meanwhile."""
         questions = self._questions(texts, spans)
         answers = self._ask(questions)
 
         def finish() -> list[Reading]:
             best: list[dict[tuple[int, int], float]] = [{} for _ in texts]
-            for asked in questions:
-                chance = relatedness(answers[asked.marked][asked.marked], self.labels, asked.kinds)
-                pair = (asked.head, asked.tail)
-                best[asked.text][pair] = max(chance, best[asked.text].get(pair, 0.0))
-            return [_reading(pairs, some) for pairs, some in zip(best, spans)]
+            for question in questions:
+                chance = relatedness(answers[question.marked][question.marked], self.labels, question.kinds)
+                pair = (question.head, question.tail)
+                best[question.text][pair] = max(chance, best[question.text].get(pair, 0.0))
+            return [_reading(pairs, text_spans) for pairs, text_spans in zip(best, spans)]
 
         return finish
 
     def _questions(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Question]:
         reads = self.network.read(texts)
-        orders = [SpansByStart(some) for some in spans]
+        orders = [SpansByStart(text_spans) for text_spans in spans]
         # Room for the markers: four of them, a handful of word pieces each.
         room = min(READ_WINDOW, self.network.room - 24)
         windows = text_windows(texts, [read.tokens for read in reads], room)
         return [
-            asked
+            question
             for w in windows
-            for asked in self._in_window(w, reads[w.text].tokens.offsets, texts[w.text], orders[w.text])
+            for question in self._in_window(w, reads[w.text].tokens.offsets, texts[w.text], orders[w.text])
         ]
 
     def _in_window(
         self, window: Window, offsets: Sequence[tuple[int, int]], text: str, order: SpansByStart
     ) -> Iterator[Question]:
         """What to ask in one window: pairs inside it whose earlier span begins in the part it owns."""
-        left, right = offsets[window.first][0], offsets[window.last - 1][1]
+        window_start, window_end = offsets[window.first][0], offsets[window.last - 1][1]
         since = offsets[window.owned_first][0]
         until = offsets[window.owned_last][0] if window.owned_last < len(offsets) else len(text)
         spans = order.spans
-        inside = [i for i in order.begin_within(left, right) if spans[i].end <= right]
+        inside = [i for i in order.begin_within(window_start, window_end) if spans[i].end <= window_end]
         heads, tails = ([i for i in inside if spans[i].type in types] for types in (_HEADS, _TAILS))
         for head, tail in product(heads, tails):
             kinds = (spans[head].type, spans[tail].type)
             if kinds not in RELATION_TYPES or not since <= min(spans[head].start, spans[tail].start) < until:
                 continue
             for first, second in self._orders(kinds, head, tail):
-                one, two = spans[first], spans[second]
-                places = ((one.start - left, one.end - left), (two.start - left, two.end - left))
-                marked = mark(text[left:right], *places, self.markers)
-                yield Question(window.text, head, tail, marked, (one.type, two.type))
+                e1, e2 = spans[first], spans[second]
+                places = (
+                    (e1.start - window_start, e1.end - window_start),
+                    (e2.start - window_start, e2.end - window_start),
+                )
+                marked = mark(text[window_start:window_end], *places, self.markers)
+                yield Question(window.text, head, tail, marked, (e1.type, e2.type))
 
     def _orders(self, kinds: tuple[str, str], head: int, tail: int) -> list[tuple[int, int]]:
         """Which span is E1 and which E2, for each question that this model can answer about the pair."""
-        named = set(self.labels.named.values())
+        named_pairs = set(self.labels.named.values())
         orders = []
-        if kinds in named or self.labels.plain:
+        if kinds in named_pairs or self.labels.plain:
             orders.append((head, tail))
-        if kinds[::-1] in named or self.labels.plain:
+        if kinds[::-1] in named_pairs or self.labels.plain:
             orders.append((tail, head))
         return orders
 
     def _ask(self, questions: Sequence[Question]) -> dict[str, _Answers]:
-        """Where the answer to each question will be; each is asked once per run, across all reports."""
-        distinct = dict.fromkeys(asked.marked for asked in questions)
+        """The pending answer to each question; each distinct question is asked once, across all texts."""
+        distinct = dict.fromkeys(question.marked for question in questions)
         places = {marked: self.cache[marked] for marked in distinct if marked in self.cache}
         fresh = [marked for marked in distinct if marked not in places]
         if fresh:
@@ -128,7 +131,7 @@ class HubRelations:
 
 
 class _Answers:
-    """The outputs for questions that were asked together, waited for when the first of them is looked at."""
+    """The outputs for questions that were asked together; reading the first waits for all of them."""
 
     def __init__(self, questions: Sequence[str], sent: list[Answer]) -> None:
         self.questions, self.sent = questions, sent
@@ -158,21 +161,21 @@ def mark(text: str, one: tuple[int, int], two: tuple[int, int], markers: Sequenc
     """
     cuts: list[tuple[int, int, int, str]] = []
     for (start, end), opening, closing in ((one, markers[0], markers[1]), (two, markers[2], markers[3])):
-        cuts.append((start, 1, -end, opening))  # at one place: what closes before what opens, longer opens first
+        cuts.append((start, 1, -end, opening))  # at the same position: closing before opening, the longer span first
         cuts.append((end, 0, -start, closing))
-    pieces, at = [], 0
-    for place, _, _, marker in sorted(cuts, key=lambda cut: cut[:3]):
-        pieces += [text[at:place], marker]
-        at = place
-    return "".join([*pieces, text[at:]])
+    pieces, previous = [], 0
+    for position, _, _, marker in sorted(cuts, key=lambda cut: cut[:3]):
+        pieces += [text[previous:position], marker]
+        previous = position
+    return "".join([*pieces, text[previous:]])
 
 
 def _markers(network: Network) -> tuple[str, ...]:
     """The tokenizer's own marker tokens where it was given some (<e1>, [E1] …), else HARE's."""
-    found = {}
+    tokens = {}
     for token in network.tokenizer.get_added_vocab():
         match = _MARKER.match(token)
         if match:
-            found[match[2], match[1]] = token
-    own = [found.get(key) for key in (("1", ""), ("1", "/"), ("2", ""), ("2", "/"))]
-    return tuple(str(token) for token in own) if all(own) else _MARKERS
+            tokens[match[2], match[1]] = token
+    markers = [tokens.get(key) for key in (("1", ""), ("1", "/"), ("2", ""), ("2", "/"))]
+    return tuple(str(token) for token in markers) if all(markers) else _MARKERS

@@ -21,7 +21,7 @@ from medassay.spans import Span
 
 _CACHED_TEXTS = 20_000
 CASES_AT_ONCE = 1024
-"""Cases that a metric should hand to a GPU together, so that between them it never waits."""
+"""Cases that a metric should pass to a GPU together, so that it is never idle between them."""
 READ_AT_ONCE = 128
 """Texts whose entities and relations are read together: the questions about relations fill whole batches."""
 
@@ -44,7 +44,7 @@ class HubEncoder:
     def token_ids(self, texts: Sequence[str], *, cut: bool = False) -> list[list[int]]:
         """The ids of each text's tokens, without frame tokens; `cut`: only those that fit in a row."""
         room = self.network.room if cut else None
-        return [one.ids[:room] for one in self._word_tokens(texts)]
+        return [tokens.ids[:room] for tokens in self._word_tokens(texts)]
 
     def token_states(
         self, texts: Sequence[str], *, layer: int, cut: bool = False, overlap: int = 100
@@ -56,12 +56,12 @@ class HubEncoder:
         tokens = self._word_tokens(texts)
         windows = state_windows(tokens, network.room, cut=cut, overlap=overlap)
         rows = [network.framed(tokens[w.text].ids[w.first : w.last]) for w in windows]
-        made: list[Matrix] = [np.zeros((0, self.size), np.float32)] * len(rows)
+        row_states: list[Matrix] = [np.zeros((0, self.size), np.float32)] * len(rows)
         with network.lowest(layer):
             for batch, states in network.answers([(0, rows)], lambda output, _: output.last_hidden_state):
                 for k, i in enumerate(batch):
-                    made[i] = states[k, : len(rows[i])].copy()
-        return join_states(tokens, windows, made, network.before, network.after)
+                    row_states[i] = states[k, : len(rows[i])].copy()
+        return join_states(tokens, windows, row_states, network.before, network.after)
 
     def _word_tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Tokens without the white space around a text, which some tokenizers give tokens of their own."""
@@ -82,12 +82,12 @@ class HubEncoder:
     def _encode(self, texts: Sequence[str]) -> list[Matrix]:
         room = self.network.room
         reads = self.network.read(texts)
-        places = [(t, at) for t, one in enumerate(reads) for at in range(0, max(len(one.tokens), 1), room)]
-        rows = [self.network.framed(reads[t].tokens.ids[at : at + room]) for t, at in places]
+        windows = [(t, first) for t, text in enumerate(reads) for first in range(0, max(len(text.tokens), 1), room)]
+        rows = [self.network.framed(reads[t].tokens.ids[first : first + room]) for t, first in windows]
         sums = np.zeros((len(texts), self.size), np.float64)
         for batch, vectors in self.network.answers([(0, rows)], self._pooled):
             weights = np.array([len(rows[i]) for i in batch]) / np.maximum(np.linalg.norm(vectors, axis=1), 1e-12)
-            np.add.at(sums, [places[i][0] for i in batch], vectors.astype(np.float64) * weights[:, None])
+            np.add.at(sums, [windows[i][0] for i in batch], vectors.astype(np.float64) * weights[:, None])
         norms = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
         return list((sums / norms).astype(np.float32))
 
@@ -100,19 +100,19 @@ class HubEncoder:
 
 
 def _pooling(network: Network) -> str:
-    """`cls` or `mean`, as sentence-transformers writes it down, or as the role has it by default."""
+    """`cls` or `mean`: as the folder's sentence-transformers settings say, or else the role's default."""
     folder = network.folder.path
     if (folder / "2_Dense").is_dir():
         raise ModelError(f"{folder}: a sentence-transformers model with a dense layer is not supported")
     path = folder / "1_Pooling" / "config.json"
     if not path.is_file():
         return "cls" if network.role == "align" else "mean"
-    said = json.loads(path.read_text(encoding="utf-8"))
-    if said.get("pooling_mode_cls_token") or said.get("pooling_mode") == "cls":
+    pooling = json.loads(path.read_text(encoding="utf-8"))
+    if pooling.get("pooling_mode_cls_token") or pooling.get("pooling_mode") == "cls":
         return "cls"
-    if said.get("pooling_mode_mean_tokens") or said.get("pooling_mode") == "mean":
+    if pooling.get("pooling_mode_mean_tokens") or pooling.get("pooling_mode") == "mean":
         return "mean"
-    raise ModelError(f"{path}: only cls and mean pooling are supported, found {json.dumps(said)}")
+    raise ModelError(f"{path}: only cls and mean pooling are supported, found {json.dumps(pooling)}")
 
 
 class HubNer:
@@ -132,24 +132,24 @@ class HubNer:
         return self.begin(texts)()
 
     def begin(self, texts: Sequence[str]) -> Callable[[], list[list[Span]]]:
-        """Have the model read now; what is called gives the spans, so that the device is not waited for."""
-        known = {text: self.cache[text] for text in texts if text in self.cache}
-        fresh = [text for text in dict.fromkeys(texts) if text not in known]
+        """Start the model and return a function that gives the spans, so that the caller can go on meanwhile."""
+        cached = {text: self.cache[text] for text in texts if text in self.cache}
+        fresh = [text for text in dict.fromkeys(texts) if text not in cached]
         reads = self.network.read(fresh)
         windows = text_windows(fresh, [read.tokens for read in reads], self.network.room)
         rows = [self.network.framed(reads[w.text].tokens.ids[w.first : w.last]) for w in windows]
         sent = self.network.launch([(0, rows)], lambda output, _: output.logits.float().softmax(-1))
 
         def finish() -> list[list[Span]]:
-            found: dict[str, list[Span]] = {text: [] for text in fresh}
+            spans_of: dict[str, list[Span]] = {text: [] for text in fresh}
             for answer in sent:
                 batch, chances = answer.get()
                 for k, i in enumerate(batch):
                     text = fresh[windows[i].text]
-                    found[text] += self._decode(text, windows[i], reads[windows[i].text], chances[k])
-            made = {text: without_overlaps(spans) for text, spans in found.items()}
-            self.cache.keep(made)
-            placed = known | made
+                    spans_of[text] += self._decode(text, windows[i], reads[windows[i].text], chances[k])
+            fresh_spans = {text: without_overlaps(spans) for text, spans in spans_of.items()}
+            self.cache.keep(fresh_spans)
+            placed = cached | fresh_spans
             return [placed[text] for text in texts]
 
         return finish
@@ -161,16 +161,16 @@ class HubNer:
             return []
         firsts = np.array([first for first, _ in words]) - window.first
         before = len(self.network.before)
-        own = chances[before : before + len(window)].astype(np.float64)
-        means = np.add.reduceat(own, firsts, axis=0) / np.diff([*firsts, len(own)])[:, None]
+        token_chances = chances[before : before + len(window)].astype(np.float64)
+        means = np.add.reduceat(token_chances, firsts, axis=0) / np.diff([*firsts, len(token_chances)])[:, None]
         best = means.argmax(1)
         surest = means[np.arange(len(best)), best].tolist()
         spans = []
         for first, last, kind, score in group([self.tags[i] for i in best.tolist()], surest):
-            at = words[first][0]
-            if window.owned_first <= at < window.owned_last:
+            first_token = words[first][0]
+            if window.owned_first <= first_token < window.owned_last:
                 offsets = read.tokens.offsets
-                start, end = _trimmed(text, offsets[at][0], offsets[words[last][1]][1])
+                start, end = _trimmed(text, offsets[first_token][0], offsets[words[last][1]][1])
                 if end > start:
                     spans.append(Span(start, end, kind, score))
         return spans
@@ -186,11 +186,7 @@ class HubExpert:
 
     def __init__(self, network: Network) -> None:
         self.network, self.name = network, network.name
-        if len(network.labels) != 1:
-            raise ModelError(
-                f"{network.folder.path}: the role 'expert' needs a cross-encoder with one output, this one has "
-                f"{len(network.labels)} ({', '.join(network.labels[:5])})"
-            )
+        network.check_one_output()
         self.sigmoid = _is_chance(network)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]:
@@ -202,12 +198,9 @@ class HubExpert:
 
 def _is_chance(network: Network) -> bool:
     """Whether the single output is the logit of a chance (else the score itself)."""
-    config = network.config
-    said = (config.get("sentence_transformers") or {}).get("activation_fn")
-    said = str(said or config.get("sbert_ce_default_activation_function") or "")
-    if said.endswith("Sigmoid"):
+    if network.activation.endswith("Sigmoid"):
         return True
-    if said.endswith("Identity") or config.get("problem_type") == "regression":
+    if network.activation.endswith("Identity") or network.config.get("problem_type") == "regression":
         return False
     raise ModelError(
         f'{network.folder.path}: config.json does not say what the output means. Add "problem_type": '

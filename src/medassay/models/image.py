@@ -1,9 +1,9 @@
 """The embedded `image` role: a small vision tower and a map of the encoder's text vectors into one space.
 
 The tower sees an image as 224 × 224 pixels, squeezed where it is not square; the stage features it was
-trained on are pooled inside the graph. Texts go through the `encoder` role first. The text graph also says how
-close each text comes to images at large and to the phrases the model learnt from, so that a similarity can be
-weighed and a text outside the vocabulary refused (`Phrases`).
+trained on are pooled inside the graph. Texts go through the `encoder` role first. The text graph also gives the
+similarity of each text to histology images in general and to the phrases of the training data, so that a similarity
+can be standardised and a text outside the vocabulary refused (`Phrases`).
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class EmbeddedImage:
         foreign, distances = [np.zeros(0, np.float32)], [np.zeros(0, np.float32)]
         for start in range(0, len(images), AT_ONCE):
             pixels = np.stack([as_square(image, self.side) for image in images[start : start + AT_ONCE]])
-            vectors, *others = self.models.run(self.settings["graph"], {"pixels": pixels})
+            vectors, *scores = self.models.run(self.settings["graph"], {"pixels": pixels})
             rows.append(vectors)
             if refusal:
-                colours = np.stack([stains.stain_colours(coarse(one)) for one in pixels])
-                foreign.append(others[0] + colours @ np.array(refusal["stains"], np.float32))
+                colours = np.stack([stains.stain_colours(coarse(square)) for square in pixels])
+                foreign.append(scores[0] + colours @ np.array(refusal["stains"], np.float32))
             if curve:
-                distances.append(others[1])
+                distances.append(scores[1])
         return Pictures(
             np.concatenate(rows),
             np.concatenate(foreign) if refusal else None,
@@ -72,17 +72,17 @@ class EmbeddedImage:
         return self.read_phrases(texts).vectors
 
     def read_phrases(self, texts: Sequence[str]) -> Phrases:
-        """Vectors of texts with their standing among images at large and in the vocabulary."""
+        """Vectors of texts, with their similarity to histology images in general and to the vocabulary."""
         vectors, mean, spread, coverage, nearest = self._run(self.encoder.embed(texts))
         return Phrases(vectors, mean, spread, coverage, tuple(self.vocabulary[i] for i in nearest.tolist()))
 
     def bank(self) -> Phrases:
-        """The phrases of the vocabulary, as texts that a similarity is weighed against."""
+        """The phrases of the vocabulary, which a similarity is compared with."""
         return self._bank
 
     @cached_property
     def _bank(self) -> Phrases:
-        # One dummy row: the graph gives its vocabulary out whatever it is asked.
+        # One dummy row: the graph returns its vocabulary for any input.
         size = int(self.encoder.settings["size"])
         *_, vectors, mean, spread = self._outputs(np.zeros((1, size), np.float32))
         return Phrases(vectors, mean, spread, np.ones(len(vectors), np.float32), self.vocabulary)
@@ -114,30 +114,31 @@ def confidence(distances: Matrix, curve: Sequence[Sequence[float]]) -> Matrix:
 
 
 def encoder_mark(models: ModelSet) -> str:
-    """Twelve hex digits of the hash of a set's encoder: the texts of an image model fit one encoder alone."""
+    """Twelve hex digits of the hash of a set's encoder: an image model's text map works with that encoder only."""
     graph = models.role("encoder")["graph"]
     return next(str(entry["sha256"])[:12] for entry in models.manifest["files"] if entry["name"] == graph)
 
 
 def _encoder_set(models: ModelSet, mark: str) -> ModelSet:
     """The set whose encoder the image model was trained with: its own, or the embedded one."""
-    found = models if "encoder" in models.manifest["roles"] else ModelSet(HOME)
-    if encoder_mark(found) != mark:
+    encoder_set = models if "encoder" in models.manifest["roles"] else ModelSet(HOME)
+    actual = encoder_mark(encoder_set)
+    if actual != mark:
         raise ModelError(
-            f"{models.folder}: trained with the encoder {mark}, but {found.folder} has {encoder_mark(found)}; "
+            f"{models.folder}: trained with the encoder {mark}, but {encoder_set.folder} has {actual}; "
             "train the role 'image' again with this version"
         )
-    return found
+    return encoder_set
 
 
 def read_vocabulary(path: Path) -> tuple[str, ...]:
-    """The phrases of a vocabulary file: one phrase per line, what follows a tab is for people."""
+    """The phrases of a vocabulary file: one phrase per line; columns after a tab are for human readers."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return tuple(line.partition("\t")[0] for line in lines if line and not line.startswith("#"))
 
 
 def as_square(image: Any, side: int) -> Pixels:
-    """An array or Pillow image as `side` × `side` pixels: its shape is given up, nothing is cut off."""
+    """An array or Pillow image as `side` × `side` pixels: squeezed where it is not square, never cropped."""
     if hasattr(image, "convert"):
         image = image.convert("RGB")
     pixels = np.asarray(image)

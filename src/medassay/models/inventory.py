@@ -1,4 +1,4 @@
-"""What models are here: each file with its role, size, licence and state, and what to do where one is not.
+"""The installed models: each file with its role, size, licence and state, and what to do where one is missing.
 
 States: `ok` (there, and its content is what the manifest or the hub says), `missing`, `wrong hash`,
 `not fetched` (a hub model that nobody has asked for yet; no fault), `not verified` (there, but nothing

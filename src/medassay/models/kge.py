@@ -52,12 +52,12 @@ class ConceptVectors:
         except (OSError, ValueError, KeyError) as error:
             raise ModelError(f"{path}: not a file of concept vectors ({error}); make it with train kge") from error
         ids = text["ids"].split("\n")
-        own = Terms(ids, text["labels"].split("\n"), dict(zip(text["names"].split("\n"), places))) if places else None
-        return {identity: row for row, identity in enumerate(ids)}, codes, own
+        terms = Terms(ids, text["labels"].split("\n"), dict(zip(text["names"].split("\n"), places))) if places else None
+        return {identity: row for row, identity in enumerate(ids)}, codes, terms
 
     @property
     def size(self) -> int:
-        """Numbers a vector."""
+        """Numbers per vector."""
         return int(self._table[1].shape[1])
 
     def __contains__(self, identity: str) -> bool:
@@ -76,8 +76,8 @@ class ConceptVectors:
         """
         rows, codes, _ = self._table
         picked = codes[[rows[identity] for identity in ids]].astype(np.float32)
-        made: Matrix = picked / np.maximum(np.linalg.norm(picked, axis=1, keepdims=True), 1e-12)
-        return made
+        vectors: Matrix = picked / np.maximum(np.linalg.norm(picked, axis=1, keepdims=True), 1e-12)
+        return vectors
 
     @property
     def terms(self) -> Terms | None:
@@ -86,7 +86,7 @@ class ConceptVectors:
 
 
 def quantise(vectors: Matrix) -> Codes:
-    """Rows in 8 bits, each scaled to its largest number; the cosine does not see the scale."""
+    """Rows in 8 bits, each scaled to its largest number; the scale does not change the cosine."""
     largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-12)
     codes: Codes = np.rint(vectors / largest * 127).astype(np.int8)
     return codes
@@ -95,7 +95,7 @@ def quantise(vectors: Matrix) -> Codes:
 def write_vectors(
     path: Path, ids: Sequence[str], codes: Codes, names: Mapping[str, int], labels: Sequence[str], source: str
 ) -> None:
-    """The file of vectors; labels are kept where names are, because they name what was found."""
+    """Write the file of vectors; labels are stored where names are, for showing the concepts that were found."""
     forms = sorted(names)
     packed: dict[str, Any] = {
         name: np.frombuffer("\n".join(many).encode(), np.uint8)

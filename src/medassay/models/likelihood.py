@@ -1,9 +1,10 @@
 """Role `likelihood`: how likely each token of a text is, given another text.
 
 The embedded model is a small encoder–decoder that may also copy from its source (`training/seq2seq.py`). A source
-of any length is read in overlapping windows whose states are joined. A target is foretold in stretches, each after
-some tokens before it that are read and not counted again. A stretch sees all of a source of up to 8,192 tokens, and
-of a longer one the windows that share most with it: its cost would grow with the product of both lengths otherwise.
+of any length is read in overlapping windows whose states are joined. A target is predicted in stretches, each after
+some tokens of context that are not counted again. A stretch sees all of a source of up to 8,192 tokens, and of a
+longer one only the windows that share most words with it: otherwise its cost would grow with the product of both
+lengths.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ CELLS = 1_000_000
 """Target times source tokens of a batch: bounds what attention holds at once (12 heads: 48 MB)."""
 
 SEEN = 8192
-"""Source tokens that a stretch of a target may look at."""
+"""Source tokens that a stretch of a target may attend to."""
 
 MEMORY = 60_000
 """Source tokens whose states are held at once: 92 MB."""
@@ -60,40 +61,40 @@ def stretches(pair: int, length: int, room: int, context: int) -> Iterator[Stret
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text that has been read: ids and states of its tokens, frame tokens among them.
+    """An encoded source: ids and states of its tokens, frame tokens included.
 
-    spans: where the tokens [first, last) of each window lie; every token but those of the frame is in one.
+    spans: the tokens [first, last) of each window; every token except the frame tokens is in exactly one.
     """
 
     ids: NDArray[np.int64]
     states: Matrix
     spans: Sequence[tuple[int, int]]
 
-    def seen_by(self, wanted: Sequence[int], most: int = SEEN) -> NDArray[np.int64]:
-        """Places that a stretch of target tokens looks at: all, or those of the windows that share most with it.
+    def seen_by(self, target_ids: Sequence[int], most: int = SEEN) -> NDArray[np.int64]:
+        """Positions that a stretch of target tokens attends to: all, or those of the windows that share most with it.
 
-        A shared token counts the more, the fewer windows have it.
+        The fewer windows have a shared token, the more it counts.
         """
         if len(self.ids) <= most:
             return np.arange(len(self.ids))
-        target = np.unique(np.asarray(wanted, np.int64))
+        target = np.unique(np.asarray(target_ids, np.int64))
         shared = np.stack([np.isin(target, self.ids[first:last]) for first, last in self.spans])
         worth = shared @ np.log(len(self.spans) / np.maximum(shared.sum(0), 1))
-        kept = np.ones(len(self.ids), bool)
+        visible = np.ones(len(self.ids), bool)
         for first, last in self.spans:
-            kept[first:last] = False
-        room = most - int(kept.sum())
+            visible[first:last] = False
+        room = most - int(visible.sum())
         for k in np.argsort(-worth, kind="stable"):
             first, last = self.spans[k]
             if last - first > room:
                 break
-            kept[first:last] = True
+            visible[first:last] = True
             room -= last - first
-        return np.flatnonzero(kept)
+        return np.flatnonzero(visible)
 
 
 class EmbeddedLikelihood:
-    """The embedded encoder–decoder; each distinct source is read once, each distinct pair foretold once."""
+    """The embedded encoder–decoder; each distinct source is read once, each distinct pair predicted once."""
 
     def __init__(self, models: ModelSet) -> None:
         self.models = models
@@ -103,7 +104,7 @@ class EmbeddedLikelihood:
     def log_likelihood(self, pairs: Sequence[Pair]) -> Matrix:
         """Mean log-probability of a token of the second text given the first; ≤ 0, nearer 0 is likelier.
 
-        NaN where the second text has no token: there is nothing to foretell.
+        NaN where the second text has no token.
         """
         return means(self.token_logs(pairs))
 
@@ -112,24 +113,24 @@ class EmbeddedLikelihood:
         distinct = list(dict.fromkeys(pairs))
         texts = list(dict.fromkeys(text for pair in distinct for text in pair))
         tokens = dict(zip(texts, self.models.tokenizer(texts)))
-        made: dict[Pair, TokenLogs] = {}
+        by_pair: dict[Pair, TokenLogs] = {}
         for block in _blocks(distinct, tokens):
             sources = list(dict.fromkeys(source for source, _ in block))
-            read = dict(zip(sources, self._read([tokens[source] for source in sources])))
-            logs = self._foretell(block, tokens, read)
-            made |= {pair: TokenLogs(one, tokens[pair[1]].offsets) for pair, one in zip(block, logs)}
-        return [made[pair] for pair in pairs]
+            source_states = dict(zip(sources, self._read([tokens[source] for source in sources])))
+            logs = self._predict(block, tokens, source_states)
+            by_pair |= {pair: TokenLogs(target_logs, tokens[pair[1]].offsets) for pair, target_logs in zip(block, logs)}
+        return [by_pair[pair] for pair in pairs]
 
     def _read(self, sources: Sequence[Tokens]) -> list[Source]:
-        """Each source read: its first frame token, where to look when nothing fits, and its tokens."""
+        """The states of each source: those of its tokens, after that of its first frame token."""
         windows = state_windows(sources, int(self.settings["max_tokens"]) - 2, cut=False, overlap=OVERLAP)
         states: list[Matrix] = [np.zeros((0, 0), np.float32)] * len(windows)
         for batch in batches([len(w) + 2 for w in windows], BUDGET):
             rows = [framed(sources[windows[i].text].ids[windows[i].first : windows[i].last]) for i in batch]
             hidden, mask = stack(self.models.hidden(rows))
-            read = self.models.run(self.settings["reader"], {"hidden": hidden, "mask": mask})[0]
+            memory = self.models.run(self.settings["reader"], {"hidden": hidden, "mask": mask})[0]
             for k, i in enumerate(batch):
-                states[i] = read[k]
+                states[i] = memory[k]
         parts: list[list[Matrix]] = [[] for _ in sources]
         spans: list[list[tuple[int, int]]] = [[] for _ in sources]
         for window, row in zip(windows, states):
@@ -139,42 +140,42 @@ class EmbeddedLikelihood:
             parts[window.text].append(row[window.owned_first + shift : window.owned_last + shift])
             spans[window.text].append((window.owned_first + 1, window.owned_last + 1))
         return [
-            Source(np.array([CLS, *one.ids], np.int64), np.concatenate(part), span)
-            for one, part, span in zip(sources, parts, spans)
+            Source(np.array([CLS, *tokens.ids], np.int64), np.concatenate(part), span)
+            for tokens, part, span in zip(sources, parts, spans)
         ]
 
-    def _foretell(self, pairs: Sequence[Pair], tokens: dict[str, Tokens], read: dict[str, Source]) -> list[Matrix]:
+    def _predict(self, pairs: Sequence[Pair], tokens: dict[str, Tokens], sources: dict[str, Source]) -> list[Matrix]:
         room, context = int(self.settings["target_tokens"]), int(self.settings["context_tokens"])
-        out = [np.zeros(len(tokens[target]), np.float32) for _, target in pairs]
+        logs_of_pairs = [np.zeros(len(tokens[target]), np.float32) for _, target in pairs]
         rows = [
             row
             for i, (_, target) in enumerate(pairs)
             for row in stretches(i, len(tokens[target]), room, context)
             if len(tokens[target])
         ]
-        widths = [min(len(read[pairs[row.pair][0]].ids), SEEN) for row in rows]
-        for batch in _batches(rows, widths):
-            some = [rows[k] for k in batch]
-            wanted = [tokens[pairs[row.pair][1]].ids[row.first : row.last] for row in some]
-            found = self._run(wanted, [read[pairs[row.pair][0]] for row in some])
-            for row, logs in zip(some, found):
-                out[row.pair][row.counted : row.last] = logs[row.counted - row.first : row.last - row.first]
-        return out
+        widths = [min(len(sources[pairs[row.pair][0]].ids), SEEN) for row in rows]
+        for batch in row_batches(rows, widths):
+            batch_rows = [rows[k] for k in batch]
+            target_ids = [tokens[pairs[row.pair][1]].ids[row.first : row.last] for row in batch_rows]
+            batch_logs = self._run(target_ids, [sources[pairs[row.pair][0]] for row in batch_rows])
+            for row, logs in zip(batch_rows, batch_logs):
+                logs_of_pairs[row.pair][row.counted : row.last] = logs[row.counted - row.first : row.last - row.first]
+        return logs_of_pairs
 
-    def _run(self, wanted: Sequence[Sequence[int]], sources: Sequence[Source]) -> Matrix:
-        seen = [source.seen_by(ids) for ids, source in zip(wanted, sources)]
-        memory, mask = stack([source.states[places] for source, places in zip(sources, seen)])
+    def _run(self, target_ids: Sequence[Sequence[int]], sources: Sequence[Source]) -> Matrix:
+        visible = [source.seen_by(ids) for ids, source in zip(target_ids, sources)]
+        memory, mask = stack([source.states[places] for source, places in zip(sources, visible)])
         ids = np.zeros_like(mask)
-        for k in range(len(mask)):  # `stack` may repeat a lone row, and fills up as it likes
-            places = seen[k % len(seen)]
-            ids[k, : len(places)] = sources[k % len(seen)].ids[places]
-        targets = [wanted[k % len(wanted)] for k in range(len(mask))]
+        for k in range(len(mask)):  # `stack` repeats a single row, and pads
+            places = visible[k % len(visible)]
+            ids[k, : len(places)] = sources[k % len(visible)].ids[places]
+        targets = [target_ids[k % len(target_ids)] for k in range(len(mask))]
         feeds = {
             "memory": memory,
             "mask": mask,
             "source": ids,
-            # In eights, as `stack` does: a number must not depend on the length of its neighbours.
-            "given": pad([[CLS, *one[:-1]] for one in targets], multiple=8),
+            # Multiples of eight, as in `stack`: a number must not depend on the length of its neighbours.
+            "given": pad([[CLS, *target[:-1]] for target in targets], multiple=8),
             "wanted": pad(targets, multiple=8),
         }
         logs: Matrix = self.models.run(self.settings["graph"], feeds)[0]
@@ -183,7 +184,7 @@ class EmbeddedLikelihood:
 
 def means(logs: Sequence[TokenLogs]) -> Matrix:
     """The mean of each text's log-probabilities; NaN where it has no token."""
-    return np.array([one.logs.mean(dtype=np.float64) if len(one.logs) else np.nan for one in logs], np.float32)
+    return np.array([text.logs.mean(dtype=np.float64) if len(text.logs) else np.nan for text in logs], np.float32)
 
 
 def _blocks(pairs: Sequence[Pair], tokens: dict[str, Tokens]) -> Iterator[list[Pair]]:
@@ -192,18 +193,18 @@ def _blocks(pairs: Sequence[Pair], tokens: dict[str, Tokens]) -> Iterator[list[P
     for pair in pairs:
         by_source.setdefault(pair[0], []).append(pair)
     block: list[Pair] = []
-    held = 0
+    source_tokens = 0
     for source, members in by_source.items():
-        if block and held + len(tokens[source]) > MEMORY:
+        if block and source_tokens + len(tokens[source]) > MEMORY:
             yield block
-            block, held = [], 0
+            block, source_tokens = [], 0
         block += members
-        held += len(tokens[source]) + 1
+        source_tokens += len(tokens[source]) + 1
     if block:
         yield block
 
 
-def _batches(rows: Sequence[Stretch], sources: Sequence[int]) -> Iterator[list[int]]:
+def row_batches(rows: Sequence[Stretch], sources: Sequence[int]) -> Iterator[list[int]]:
     """Indices of rows in batches of like lengths: at most BUDGET target tokens and CELLS pairs of tokens, padded."""
     order = sorted(range(len(rows)), key=lambda i: (-(rows[i].last - rows[i].first), -sources[i], i))
     batch: list[int] = []

@@ -31,6 +31,6 @@ def join_pair(first: Sequence[int], second: Sequence[int], frame: PairFrame, lim
     """
     room = limit - len(frame)
     for_first = min(len(first), max(room // 2, room - len(second)))
-    left = [*frame.before, *first[:for_first], *frame.between]
-    right = [*second[: room - for_first], *frame.after]
-    return [*left, *right], [0] * len(left) + [1] * len(right)
+    first_part = [*frame.before, *first[:for_first], *frame.between]
+    second_part = [*second[: room - for_first], *frame.after]
+    return [*first_part, *second_part], [0] * len(first_part) + [1] * len(second_part)

@@ -7,7 +7,6 @@ embedding tables are the trunk's (`tables.py`). Its answers are plain numbers be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -20,32 +19,14 @@ from medassay.models.pairs import bert_frame, join_pair
 from medassay.models.tables import Tables
 from medassay.models.tokens import Tokens, batches
 
-FLAWS = "flaws"
-"""The output with one number per token; all others have a few numbers per pair."""
+_PER_TOKEN = "flaws"
+"""An output of the embedded graph with one number per token, which no role uses; all others have a few per pair."""
 
 IdPair = tuple[tuple[int, ...], tuple[int, ...]]
+PairHeads = dict[str, Matrix]
+"""The numbers of each head for one pair, before softmax or sigmoid."""
 
 _CACHED_PAIRS = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class PairReading:
-    """What the model says of one pair, before softmax or sigmoid.
-
-    heads: the numbers of each head. flaws: a number for each token of the row, frame tokens included; empty
-    where the model has none. first, second: tokens of either text that were read; the row is
-    [CLS] first [SEP] second [SEP].
-    """
-
-    heads: dict[str, Matrix]
-    flaws: Matrix
-    first: int
-    second: int
-
-    def flaws_of(self, side: int) -> Matrix:
-        """The flaws of the first (0) or second (1) text's tokens."""
-        start = 1 if side == 0 else self.first + 2
-        return self.flaws[start : start + (self.second if side else self.first)]
 
 
 class PairsModel:
@@ -56,53 +37,54 @@ class PairsModel:
         settings = models.role(role)
         self.graph = str(settings["graph"])
         self.outputs: list[str] = list(settings["outputs"])
+        self.heads = [name for name in self.outputs if name != _PER_TOKEN]
         self.limit = int(settings["max_tokens"])
         self.tables = Tables(models.file(str(settings["trunk"])))
         self.frame = bert_frame(*models.tokenizer.frame)
-        self.cache: RecentAnswers[IdPair, PairReading] = RecentAnswers(_CACHED_PAIRS)
+        self.cache: RecentAnswers[IdPair, PairHeads] = RecentAnswers(_CACHED_PAIRS)
 
     @property
     def room(self) -> int:
-        """Tokens of both texts together that are read; of longer pairs the tails are not."""
+        """Tokens of both texts together that are read; the ends of longer pairs are not read."""
         return self.limit - len(self.frame)
 
     def run(self, pairs: Sequence[tuple[str, str]], head: str) -> Matrix:
-        """One head's numbers, [pairs, size]."""
-        if head not in self.outputs or head == FLAWS:
-            known = ", ".join(name for name in self.outputs if name != FLAWS)
-            raise ModelError(f"{self.models.folder}: the pair model has no head '{head}'; it has {known}")
-        rows = [reading.heads[head] for reading in self.read(pairs)]
+        """One head's numbers, [pairs, size].
+
+        Raises:
+            ModelError: The model has no such head.
+        """
+        if head not in self.heads:
+            raise ModelError(
+                f"{self.models.folder}: the pair model has no head '{head}'; it has {', '.join(self.heads)}"
+            )
+        rows = [heads[head] for heads in self.read(pairs)]
         return np.stack(rows) if rows else np.zeros((0, 1), np.float32)
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each text, without frame tokens."""
         return self.models.tokenizer(texts)
 
-    def read(self, pairs: Sequence[tuple[str, str]]) -> list[PairReading]:
-        """Everything the model says of each pair."""
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[PairHeads]:
+        """The numbers of every head for each pair of texts."""
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        ids = {text: tuple(one.ids) for text, one in zip(texts, self.tokens(texts))}
+        ids = {text: tuple(tokens.ids) for text, tokens in zip(texts, self.tokens(texts))}
         return self.read_ids([(ids[first], ids[second]) for first, second in pairs])
 
-    def read_ids(self, pairs: Sequence[IdPair]) -> list[PairReading]:
-        """The same for pairs of token ids, without frame tokens."""
+    def read_ids(self, pairs: Sequence[IdPair]) -> list[PairHeads]:
+        """The numbers of every head for each pair of token ids, given without frame tokens."""
         return self.cache.look_up(pairs, self._read)
 
-    def _read(self, pairs: Sequence[IdPair]) -> list[PairReading]:
+    def _read(self, pairs: Sequence[IdPair]) -> list[PairHeads]:
         joined = [join_pair(first, second, self.frame, self.limit) for first, second in pairs]
-        out: dict[int, PairReading] = {}
+        readings: dict[int, PairHeads] = {}
         for batch in batches([len(row) for row, _ in joined], BUDGET):
             hidden, mask = stack([self.tables.embed(*joined[i]) for i in batch])
-            made = self.models.run(self.graph, {"hidden": hidden, "mask": mask})
-            answers = dict(zip(self.outputs, made, strict=True))
-            flaws = answers.pop(FLAWS, None)
-            for k, i in enumerate(batch):
-                row, side = joined[i]
-                first = side.count(0) - 2
-                heads = {name: values[k].copy() for name, values in answers.items()}
-                spots = flaws[k, : len(row)].copy() if flaws is not None else np.zeros(0, np.float32)
-                out[i] = PairReading(heads, spots, first, len(row) - first - 3)
-        return [out[i] for i in range(len(pairs))]
+            results = self.models.run(self.graph, {"hidden": hidden, "mask": mask})
+            outputs = dict(zip(self.outputs, results, strict=True))
+            for row, i in enumerate(batch):
+                readings[i] = {head: outputs[head][row].copy() for head in self.heads}
+        return [readings[i] for i in range(len(pairs))]
 
 
 @lru_cache(maxsize=32)
@@ -114,5 +96,5 @@ def pairs_model(models: ModelSet, graph: str, role: str) -> PairsModel:
 def open_pairs(models: ModelSet, role: str) -> PairsModel:
     """The pair model behind a role, shared with the other roles that name the same graph."""
     graph = str(models.role(role)["graph"])
-    first = next(name for name, one in models.manifest["roles"].items() if one.get("graph") == graph)
+    first = next(name for name, settings in models.manifest["roles"].items() if settings.get("graph") == graph)
     return pairs_model(models, graph, first)

@@ -97,22 +97,22 @@ class Reader:
             return [first, *pool.map(lambda pair: self._read(*pair), pairs[1:])]
 
     def _read(self, text: Sequence[int], statement: Sequence[int]) -> PairAnswer:
-        row, read = laid_out(text, statement)
+        row, text_tokens = laid_out(text, statement)
         mask = np.zeros((1, len(row)), np.int64)
-        mask[0, read + 3 : -1] = 1
+        mask[0, text_tokens + 3 : -1] = 1
         states, *heads = self._run(self.early, self._embed(row)[None], mask)
-        answer = _answer(dict(zip(OUTPUTS, heads, strict=True)), read, early=True)
+        answer = _answer(dict(zip(OUTPUTS, heads, strict=True)), text_tokens, early=True)
         if self.fast:
             return answer
         heads = self._run(self.late, states, mask)
-        return _answer(dict(zip(OUTPUTS, heads, strict=True)), read, early=False)
+        return _answer(dict(zip(OUTPUTS, heads, strict=True)), text_tokens, early=False)
 
     def _run(self, graph: str, hidden: Matrix, statement: Any) -> list[Any]:
         return self.models.run(graph, {"hidden": hidden, "statement": statement}, cores=1)
 
     def _embed(self, row: Sequence[int]) -> Matrix:
-        at = np.asarray(row, np.int64)
-        summed = self.words[at].astype(np.float32) * self.scales[at][:, None] + self.positions[2 : len(row) + 2]
+        ids = np.asarray(row, np.int64)
+        summed = self.words[ids].astype(np.float32) * self.scales[ids][:, None] + self.positions[2 : len(row) + 2]
         summed -= summed.mean(-1, keepdims=True)
         summed /= np.sqrt(np.square(summed).mean(-1, keepdims=True) + _EPSILON)
         states: Matrix = summed * self.gain + self.shift
@@ -122,9 +122,11 @@ class Reader:
 def laid_out(text: Sequence[int], statement: Sequence[int]) -> tuple[list[int], int]:
     """`<s> text </s> </s> statement </s>` in MPNet's ids, and how many tokens of the text are in it."""
     room = LONGEST - 4
-    kept = min(len(statement), max(STATEMENT_TOKENS, room - len(text)))
-    text = text[: room - kept]
-    return [BEGIN, *(i + SHIFT for i in text), END, END, *(i + SHIFT for i in statement[:kept]), END], len(text)
+    statement_tokens = min(len(statement), max(STATEMENT_TOKENS, room - len(text)))
+    text = text[: room - statement_tokens]
+    return [BEGIN, *(i + SHIFT for i in text), END, END, *(i + SHIFT for i in statement[:statement_tokens]), END], len(
+        text
+    )
 
 
 def as_sentence(statement: str) -> str:

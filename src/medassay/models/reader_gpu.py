@@ -26,11 +26,11 @@ PAD = 1
 
 
 class GpuReader(Reader):
-    """The careful reader on a device of torch.
+    """The whole reader (early and late layers) in torch.
 
     Args:
         models: the set.
-        device: a device of torch.
+        device: torch's name of the device.
     """
 
     def __init__(self, models: ModelSet, device: str = "cuda") -> None:
@@ -91,10 +91,10 @@ class GpuReader(Reader):
 
         ids, statement = rows.laid_out(batch)
         tokens = torch.from_numpy(ids).to(self.device, non_blocking=True)
-        own = torch.from_numpy(statement).to(self.device, non_blocking=True)
+        is_statement = torch.from_numpy(statement).to(self.device, non_blocking=True)
         mask = tokens != PAD
         _, last = self.network.encoder(tokens, mask)
-        heads = self.network.heads(last.float(), mask, own)
+        heads = self.network.heads(last.float(), mask, is_statement)
         return torch.cat([heads[name] for name in ("verdict", "kind", "severity", "expert")], 1), heads["place"]
 
 
@@ -114,18 +114,18 @@ class Rows:
         self.text = np.minimum(self.given, room - self.statement)
 
     def laid_out(self, batch: Any) -> tuple[Any, Any]:
-        """The ids of some rows, padded to a multiple of 8, and which of them are the statements'."""
+        """The ids of some rows, padded to a multiple of 8, and a mask of the statements' tokens."""
         text, statement = self.text[batch, None], self.statement[batch, None]
         width = -(-int((text + statement).max() + 4) // 8) * 8
-        at = np.arange(width)
+        positions = np.arange(width)
         first = text + 3
-        in_text = (at >= 1) & (at <= text)
-        in_statement = (at >= first) & (at < first + statement)
-        ids = np.where(at > first + statement, PAD, END)
+        in_text = (positions >= 1) & (positions <= text)
+        in_statement = (positions >= first) & (positions < first + statement)
+        ids = np.where(positions > first + statement, PAD, END)
         ids[:, 0] = BEGIN
         begin = self.starts[batch, None]
-        ids[in_text] = self.tokens[(begin + at - 1)[in_text]] + SHIFT
-        ids[in_statement] = self.tokens[(begin + self.given[batch, None] + at - first)[in_statement]] + SHIFT
+        ids[in_text] = self.tokens[(begin + positions - 1)[in_text]] + SHIFT
+        ids[in_statement] = self.tokens[(begin + self.given[batch, None] + positions - first)[in_statement]] + SHIFT
         return ids, in_statement
 
 
@@ -139,15 +139,15 @@ def graph_weights(path: Path, heads: str) -> dict[str, Any]:
     import onnx
     from onnx import numpy_helper
 
-    stored = {each.name: numpy_helper.to_array(each) for each in onnx.load(path).graph.initializer}
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
     weights: dict[str, Any] = {}
     for name, value in stored.items():
         if name.endswith("_quantized"):
-            own = name.removesuffix("_quantized")
-            matrix = value.astype(np.float32) * stored[f"{own}_scale"]
-            smaller = stored.get(f"{own.removesuffix('weight')}smaller")
+            base = name.removesuffix("_quantized")
+            matrix = value.astype(np.float32) * stored[f"{base}_scale"]
+            smaller = stored.get(f"{base.removesuffix('weight')}smaller")
             # The tracer gives the one matrix that it transposes itself a name of its own.
-            weights[own if own.endswith(".weight") else "heads.place.weight"] = (
+            weights[base if base.endswith(".weight") else "heads.place.weight"] = (
                 matrix if smaller is None else matrix * smaller[:, None]
             ).T
         elif name.endswith((".bias", "norm.weight", "relative.weight")):

@@ -50,6 +50,7 @@ class Attention(nn.Module):
         self.norm = nn.LayerNorm(shape.hidden, eps=EPSILON)
 
     def forward(self, x: Tensor, bias: Tensor, dropout: float) -> Tensor:
+        """States [batch, length, hidden] after attention; `bias` is added to its scores."""
         batch, length, hidden = x.shape
         size = hidden // self.heads
         q, k, v = self.qkv(x).view(batch, length, 3, self.heads, size).permute(2, 0, 3, 1, 4)
@@ -69,6 +70,7 @@ class Layer(nn.Module):
         self.norm = nn.LayerNorm(shape.hidden, eps=EPSILON)
 
     def forward(self, x: Tensor, bias: Tensor, dropout: float) -> Tensor:
+        """States [batch, length, hidden] after the layer."""
         x = self.attention(x, bias, dropout)
         moved = self.outer(F.gelu(self.inner(x)))
         return self.norm(x + F.dropout(moved, dropout, self.training))
@@ -94,16 +96,16 @@ class Encoder(nn.Module):
 
     def relative_bias(self, length: int, device: torch.device) -> Tensor:
         """[1, heads, length, length]: what each pair of positions adds to the scores of attention."""
-        at = torch.arange(length, device=device)
+        positions = torch.arange(length, device=device)
         # Positions are 1 - length to length - 1 apart: that many are looked up, and laid out for all pairs.
         buckets = _bucket(torch.arange(1 - length, length, device=device), self.shape.buckets)
-        table = F.embedding(at[None, :] - at[:, None] + length - 1, self.relative(buckets))
+        table = F.embedding(positions[None, :] - positions[:, None] + length - 1, self.relative(buckets))
         return table.permute(2, 0, 1)[None]
 
     def embed(self, ids: Tensor) -> Tensor:
         """The states where the first layer begins."""
-        at = torch.arange(ids.shape[1], device=ids.device) + FIRST_POSITION
-        return F.dropout(self.norm(self.words(ids) + self.positions(at)[None]), self.dropout, self.training)
+        positions = torch.arange(ids.shape[1], device=ids.device) + FIRST_POSITION
+        return F.dropout(self.norm(self.words(ids) + self.positions(positions)[None]), self.dropout, self.training)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """The states after the early layers and after the last."""
@@ -140,11 +142,11 @@ class Heads(nn.ModuleDict):
 
     def forward(self, x: Tensor, mask: Tensor, statement: Tensor) -> dict[str, Tensor]:
         """x: [batch, length, hidden] states; mask, statement: [batch, length], 1 on tokens, on the statement's."""
-        every, own = mask.float()[..., None], statement.float()[..., None]
-        pooled = torch.cat([_mean(x, every), _mean(x, own), x[:, 0]], 1)
-        out = {name: head(pooled) for name, head in self.items() if name != "place"}
-        out["place"] = self["place"](x)[..., 0]
-        return out
+        of_row, of_statement = mask.float()[..., None], statement.float()[..., None]
+        pooled = torch.cat([_mean(x, of_row), _mean(x, of_statement), x[:, 0]], 1)
+        answers = {name: head(pooled) for name, head in self.items() if name != "place"}
+        answers["place"] = self["place"](x)[..., 0]
+        return answers
 
 
 class Reader(nn.Module):
@@ -172,25 +174,25 @@ def from_mpnet(state: dict[str, Any], shape: Shape | None = None, dropout: float
     state = {name.removeprefix("mpnet."): value.float() for name, value in state.items()}
     reader = Reader(shape or _shape_of(state), dropout)
     encoder = reader.encoder
-    take = {
+    names = {
         "words.weight": "embeddings.word_embeddings.weight",
         "positions.weight": "embeddings.position_embeddings.weight",
         "norm.weight": "embeddings.LayerNorm.weight",
         "norm.bias": "embeddings.LayerNorm.bias",
         "relative.weight": "encoder.relative_attention_bias.weight",
     }
-    own = {ours: state[theirs] for ours, theirs in take.items()}
+    renamed = {ours: state[theirs] for ours, theirs in names.items()}
     for i in range(reader.shape.layers):
         theirs, ours = f"encoder.layer.{i}.", f"layers.{i}."
         for kind in ("weight", "bias"):
             parts = [state[f"{theirs}attention.attn.{name}.{kind}"] for name in "qkv"]
-            own[f"{ours}attention.qkv.{kind}"] = torch.cat(parts)
-            own[f"{ours}attention.out.{kind}"] = state[f"{theirs}attention.attn.o.{kind}"]
-            own[f"{ours}attention.norm.{kind}"] = state[f"{theirs}attention.LayerNorm.{kind}"]
-            own[f"{ours}inner.{kind}"] = state[f"{theirs}intermediate.dense.{kind}"]
-            own[f"{ours}outer.{kind}"] = state[f"{theirs}output.dense.{kind}"]
-            own[f"{ours}norm.{kind}"] = state[f"{theirs}output.LayerNorm.{kind}"]
-    encoder.load_state_dict(own)
+            renamed[f"{ours}attention.qkv.{kind}"] = torch.cat(parts)
+            renamed[f"{ours}attention.out.{kind}"] = state[f"{theirs}attention.attn.o.{kind}"]
+            renamed[f"{ours}attention.norm.{kind}"] = state[f"{theirs}attention.LayerNorm.{kind}"]
+            renamed[f"{ours}inner.{kind}"] = state[f"{theirs}intermediate.dense.{kind}"]
+            renamed[f"{ours}outer.{kind}"] = state[f"{theirs}output.dense.{kind}"]
+            renamed[f"{ours}norm.{kind}"] = state[f"{theirs}output.LayerNorm.{kind}"]
+    encoder.load_state_dict(renamed)
     return reader
 
 

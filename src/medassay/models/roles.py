@@ -23,7 +23,8 @@ READ_WINDOW = 126
 
 `ner` and `re` share their windows, so that the trunk runs once for both."""
 
-_CACHED_TEXTS = 20_000
+CACHED_TEXTS = 20_000
+"""Texts whose vectors an encoder keeps."""
 
 
 class EmbeddedEncoder:
@@ -34,12 +35,12 @@ class EmbeddedEncoder:
         self.settings = models.role(role)
         self.name = f"{models.name}/{role}"
         self.layers = (int(models.role("trunk")["layers"]),)
-        self.cache: RecentAnswers[str, Matrix] = RecentAnswers(_CACHED_TEXTS)
+        self.cache: RecentAnswers[str, Matrix] = RecentAnswers(CACHED_TEXTS)
 
     def token_ids(self, texts: Sequence[str], *, cut: bool = False) -> list[list[int]]:
         """The ids of each text's tokens, without frame tokens; `cut`: only those that fit in a row."""
         room = int(self.settings["max_tokens"]) - 2 if cut else None
-        return [one.ids[:room] for one in self.models.tokenizer(texts)]
+        return [tokens.ids[:room] for tokens in self.models.tokenizer(texts)]
 
     def token_states(
         self, texts: Sequence[str], *, layer: int, cut: bool = False, overlap: int = 100
@@ -61,17 +62,17 @@ class EmbeddedEncoder:
         limit = int(self.settings["max_tokens"]) - 2
         tokens = self.models.tokenizer(texts)
         windows = [
-            Window(t, first, min(first + limit, len(one)), 0, 0)
-            for t, one in enumerate(tokens)
-            for first in range(0, max(len(one), 1), limit)
+            Window(t, first, min(first + limit, len(text)), 0, 0)
+            for t, text in enumerate(tokens)
+            for first in range(0, max(len(text), 1), limit)
         ]
         sums = np.zeros((len(texts), int(self.settings["size"])), np.float64)
         for batch in batches([len(w) + 2 for w in windows], BUDGET):
-            some = [windows[i] for i in batch]
-            states = self.models.hidden([framed(tokens[w.text].ids[w.first : w.last]) for w in some])
+            batch_windows = [windows[i] for i in batch]
+            states = self.models.hidden([framed(tokens[w.text].ids[w.first : w.last]) for w in batch_windows])
             hidden, mask = stack(states)
             vectors = self.models.run(self.settings["graph"], {"hidden": hidden, "mask": mask})[0]
-            for window, vector in zip(some, vectors):
+            for window, vector in zip(batch_windows, vectors):
                 sums[window.text] += vector.astype(np.float64) * (len(window) + 2)
         norms = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
         return list((sums / norms).astype(np.float32))
@@ -91,15 +92,15 @@ class EmbeddedNer:
         """The entities of each text, in text order, never overlapping."""
         tokens = self.models.tokenizer(texts)
         windows = text_windows(texts, tokens, READ_WINDOW)
-        found: list[list[Span]] = [[] for _ in texts]
+        spans_of_texts: list[list[Span]] = [[] for _ in texts]
         for batch in batches([len(w) + 2 for w in windows], BUDGET):
-            some = [windows[i] for i in batch]
-            states = self.models.hidden([framed(tokens[w.text].ids[w.first : w.last]) for w in some])
+            batch_windows = [windows[i] for i in batch]
+            states = self.models.hidden([framed(tokens[w.text].ids[w.first : w.last]) for w in batch_windows])
             hidden, mask = stack(states)
             logits = self.models.run(self.settings["graph"], {"hidden": hidden, "mask": mask})[0]
-            for window, scores in zip(some, logits):
-                found[window.text] += self._decode(window, tokens[window.text], scores)
-        return [without_overlaps(spans) for spans in found]
+            for window, scores in zip(batch_windows, logits):
+                spans_of_texts[window.text] += self._decode(window, tokens[window.text], scores)
+        return [without_overlaps(spans) for spans in spans_of_texts]
 
     def _decode(self, window: Window, tokens: Tokens, scores: Matrix) -> list[Span]:
         words = _words(tokens, window)
@@ -127,14 +128,14 @@ class EmbeddedRelations:
         """Relations join spans of one window (a few sentences); every span gets an assertion."""
         tokens = self.models.tokenizer(texts)
         windows = text_windows(texts, tokens, READ_WINDOW)
-        orders = [SpansByStart(some) for some in spans]
+        orders = [SpansByStart(indices) for indices in spans]
         placed = [_placed(window, tokens[window.text], orders[window.text]) for window in windows]
-        asked = [i for i, inside in enumerate(placed) if inside]
-        assertions = [[("present", 0.0)] * len(some) for some in spans]
+        with_spans = [i for i, inside in enumerate(placed) if inside]
+        assertions = [[("present", 0.0)] * len(indices) for indices in spans]
         links: list[list[Link]] = [[] for _ in texts]
-        for batch in batches([len(windows[i]) + 2 for i in asked], BUDGET):
-            some = [asked[i] for i in batch]
-            self._ask([windows[i] for i in some], [placed[i] for i in some], tokens, spans, assertions, links)
+        for batch in batches([len(windows[i]) + 2 for i in with_spans], BUDGET):
+            indices = [with_spans[i] for i in batch]
+            self._ask([windows[i] for i in indices], [placed[i] for i in indices], tokens, spans, assertions, links)
         return [Reading(tuple(a), tuple(sorted(k, key=_by_place))) for a, k in zip(assertions, links)]
 
     def _ask(
@@ -167,7 +168,7 @@ class EmbeddedRelations:
                         heads.append(base + i)
                         tails.append(base + j)
         # At least two of each: products of a single row differ in the last bit (see `stack`), and the graph
-        # wants at least one pair. What a dummy answers is never looked at.
+        # needs at least one pair. The answer for a dummy is not used.
         table = np.array(entities if len(entities) > 1 else entities * 2, np.int64)
         dummies = [0] * (2 - len(heads))
         feeds = {
@@ -235,7 +236,7 @@ def _words(tokens: Tokens, window: Window) -> list[tuple[int, int]]:
 
 
 class SpansByStart:
-    """The spans of a text by where they begin, so that a window finds its own without looking at all."""
+    """The spans of a text by where they begin, so that those of a window are found by binary search."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
         self.spans = spans
@@ -252,9 +253,9 @@ def _placed(window: Window, tokens: Tokens, spans: SpansByStart) -> list[tuple[i
     offsets = tokens.offsets
     starts = [start for start, _ in offsets[window.first : window.last]]
     # From the end of the token before: a span may begin in the gap before its first token.
-    left = offsets[window.first - 1][1] if window.first else 0
+    earliest = offsets[window.first - 1][1] if window.first else 0
     inside = []
-    for index in spans.begin_within(left, offsets[window.last - 1][1]):
+    for index in spans.begin_within(earliest, offsets[window.last - 1][1]):
         span = spans.spans[index]
         first = window.first + bisect_right(starts, span.start) - 1
         if first < window.first or offsets[first][1] <= span.start:

@@ -43,19 +43,19 @@ class ModelsFile:
     unavailable: Mapping[str, str]
 
     def source(self, role: str, metric: str) -> str:
-        """The source for a role (of a metric, or empty): `embedded` where nothing is said."""
-        named = self.metrics.get(metric, {}).get(role) or self.roles.get(role)
-        if named is None:
+        """The source for a role (of `metric`, or empty): `embedded` where the file names none."""
+        source = self.metrics.get(metric, {}).get(role) or self.roles.get(role)
+        if source is None:
             beside = self.path.parent / role
             if beside.is_dir() and self.path != _PAPER_FILE:
                 return str(beside)
             if role in self.unavailable:
                 raise ModelError(f"the papers' model for the role '{role}' is not to be had: {self.unavailable[role]}")
             return "embedded"
-        if named.endswith((".toml", ".json")):
-            raise ModelError(f"{self.path}: '{named}' for the role '{role}' is a file; give a folder or a hub name")
-        folder = self.path.parent / Path(named).expanduser()
-        return str(folder) if self.path != _PAPER_FILE and folder.is_dir() else named
+        if source.endswith((".toml", ".json")):
+            raise ModelError(f"{self.path}: '{source}' for the role '{role}' is a file; give a folder or a hub name")
+        folder = self.path.parent / Path(source).expanduser()
+        return str(folder) if self.path != _PAPER_FILE and folder.is_dir() else source
 
 
 def read_paper() -> ModelsFile:
@@ -99,11 +99,13 @@ def _parsed(path: Path, content: bytes) -> ModelsFile:
 
 def _is_line(value: Any) -> bool:
     """A source, or a section of sources."""
-    return isinstance(value, str) or (isinstance(value, dict) and all(isinstance(each, str) for each in value.values()))
+    return isinstance(value, str) or (
+        isinstance(value, dict) and all(isinstance(entry, str) for entry in value.values())
+    )
 
 
 def for_metric(metric: str, spec: str) -> str:
-    """The specification as a metric shall use it: marked with the metric's name where a models file has its section.
+    """The specification for a metric: marked with the metric's name where a models file has a section for it.
 
     >>> for_metric("bleurt", "paper"), for_metric("rouge1", "paper"), for_metric("bleurt", "embedded")
     ('paper#bleurt', 'paper', 'embedded')

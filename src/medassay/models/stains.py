@@ -1,4 +1,4 @@
-"""Colours of an image as stains see them: a small description that tells H&E from other stains."""
+"""A small description of an image's stain colours, which distinguishes H&E from other stains."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 SIDE = 96
-"""Pixels a side that the colours are read from."""
+"""Side of the image that the colours are read from, in pixels."""
 BINS = 10
 """Bins along each axis of the plane of colours."""
 SIZE = BINS * BINS + 5

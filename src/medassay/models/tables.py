@@ -28,13 +28,13 @@ class Tables:
     """The embedding layer of a trunk: word, place and side tables, summed and normalised."""
 
     def __init__(self, path: Path) -> None:
-        found = initialisers(path)
+        tensors = initialisers(path)
         try:
-            # The word table is large: it stays int8 and only the rows asked for are unfolded.
-            self.words, self.scales = _rows(found, "embeddings.word.weight")
-            self.places = _table(found, "embeddings.place.weight")
-            self.sides = _table(found, "embeddings.side.weight")
-            self.gain, self.shift = found["embeddings.norm.weight"], found["embeddings.norm.bias"]
+            # The word table is large: it stays int8 and only the rows that are looked up become float.
+            self.words, self.scales = _rows(tensors, "embeddings.word.weight")
+            self.places = _table(tensors, "embeddings.place.weight")
+            self.sides = _table(tensors, "embeddings.side.weight")
+            self.gain, self.shift = tensors["embeddings.norm.weight"], tensors["embeddings.norm.bias"]
         except KeyError as error:
             raise ModelError(f"{path}: no table {error} in it; it is not a trunk of this version") from error
 
@@ -45,8 +45,8 @@ class Tables:
 
     def word_vectors(self, ids: Sequence[int]) -> Matrix:
         """The word table's rows alone, without place, side and norm."""
-        at = np.asarray(ids, np.int64)
-        vectors: Matrix = self.words[at].astype(np.float32) * self.scales[at][..., None]
+        rows = np.asarray(ids, np.int64)
+        vectors: Matrix = self.words[rows].astype(np.float32) * self.scales[rows][..., None]
         return vectors
 
     def embed(self, ids: Sequence[int], sides: Sequence[int]) -> Matrix:
@@ -58,24 +58,24 @@ class Tables:
         return states
 
 
-def _rows(found: dict[str, npt.NDArray[Any]], name: str) -> tuple[npt.NDArray[Any], Matrix]:
+def _rows(tensors: dict[str, npt.NDArray[Any]], name: str) -> tuple[npt.NDArray[Any], Matrix]:
     """A table as stored and the scale of each of its rows."""
-    if name in found:
-        return found[name], np.ones(len(found[name]), np.float32)
-    return found[f"{name}.int8"], found[f"{name}.scale"]
+    if name in tensors:
+        return tensors[name], np.ones(len(tensors[name]), np.float32)
+    return tensors[f"{name}.int8"], tensors[f"{name}.scale"]
 
 
-def _table(found: dict[str, npt.NDArray[Any]], name: str) -> Matrix:
+def _table(tensors: dict[str, npt.NDArray[Any]], name: str) -> Matrix:
     """A whole table as float32."""
-    whole, scale = _rows(found, name)
-    table: Matrix = whole.astype(np.float32) * scale[:, None]
+    codes, scale = _rows(tensors, name)
+    table: Matrix = codes.astype(np.float32) * scale[:, None]
     return table
 
 
 def initialisers(path: Path) -> dict[str, npt.NDArray[Any]]:
     """The float32 and int8 tensors that an ONNX file stores, by name."""
     content = memoryview(path.read_bytes())
-    made = {}
+    tensors = {}
     try:
         for field, graph in _fields(content):
             if field != _GRAPH:
@@ -84,10 +84,10 @@ def initialisers(path: Path) -> dict[str, npt.NDArray[Any]]:
                 if part == _INITIALISER:
                     name, values = _tensor(tensor)
                     if values is not None:
-                        made[name] = values
+                        tensors[name] = values
     except (IndexError, ValueError, TypeError) as error:
         raise ModelError(f"{path}: not an ONNX file ({error})") from error
-    return made
+    return tensors
 
 
 def _tensor(content: memoryview) -> tuple[str, npt.NDArray[Any] | None]:
@@ -109,41 +109,41 @@ def _tensor(content: memoryview) -> tuple[str, npt.NDArray[Any] | None]:
 
 def _fields(content: memoryview) -> Iterator[tuple[int, Any]]:
     """(field number, value) of a protocol-buffer message: whole numbers, or the bytes of anything else."""
-    at = 0
-    while at < len(content):
-        key, at = _number(content, at)
+    position = 0
+    while position < len(content):
+        key, position = _number(content, position)
         wire = key & 7
         if wire == 0:
-            value, at = _number(content, at)
+            value, position = _number(content, position)
             yield key >> 3, value
             continue
         if wire == 2:
-            length, at = _number(content, at)
+            length, position = _number(content, position)
         elif wire in (1, 5):
             length = 8 if wire == 1 else 4
         else:
             raise ValueError(f"wire type {wire}")
-        if at + length > len(content):
+        if position + length > len(content):
             raise ValueError("it ends early")
-        yield key >> 3, content[at : at + length]
-        at += length
+        yield key >> 3, content[position : position + length]
+        position += length
 
 
 def _packed(content: memoryview) -> list[int]:
-    values, at = [], 0
-    while at < len(content):
-        value, at = _number(content, at)
+    values, position = [], 0
+    while position < len(content):
+        value, position = _number(content, position)
         values.append(value)
     return values
 
 
-def _number(content: memoryview, at: int) -> tuple[int, int]:
-    """A whole number of seven bits a byte, and where it ends."""
+def _number(content: memoryview, position: int) -> tuple[int, int]:
+    """A whole number, seven bits per byte, and where it ends."""
     value = shift = 0
     while True:
-        byte = content[at]
-        at += 1
+        byte = content[position]
+        position += 1
         value |= (byte & 127) << shift
         shift += 7
         if byte < 128:
-            return value, at
+            return value, position

@@ -79,7 +79,9 @@ def encodable(text: str) -> str:
 
 def text_windows(texts: Sequence[str], tokens: Sequence[Tokens], limit: int) -> list[Window]:
     """Windows of whole sentences over all texts, at most `limit` tokens each."""
-    return [window for i, one in enumerate(tokens) for window in sentence_windows(texts[i], one, i, limit)]
+    return [
+        window for i, text_tokens in enumerate(tokens) for window in sentence_windows(texts[i], text_tokens, i, limit)
+    ]
 
 
 def sentence_windows(text: str, tokens: Tokens, index: int, limit: int, overlap: int = 32) -> list[Window]:

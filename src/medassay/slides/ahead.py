@@ -1,4 +1,4 @@
-"""Work done by threads a few steps ahead, handed over in order."""
+"""Work done by threads a few steps ahead, with results in order."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Done = TypeVar("Done")
 
 
 def in_order(work: Callable[[Item], Done], items: Iterable[Item], workers: int) -> Iterator[Done]:
-    """`work(item)` for each item, in their order; at most 2 × `workers` are begun and not yet taken.
+    """`work(item)` for each item, in their order; at most 2 × `workers` results are pending at any time.
 
-    Items are drawn as needed, so neither a long list nor slow taking makes memory grow. An exception comes out
-    where its item's turn is; what was begun behind it is dropped.
+    Items are drawn as needed, so neither a long list nor a slow consumer makes memory grow. An exception is raised
+    when the turn of its item comes; later items that were started are dropped.
 
     >>> list(in_order(abs, [-1, -2, 3], workers=2))
     [1, 2, 3]

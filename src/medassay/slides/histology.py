@@ -1,8 +1,8 @@
-"""Does an image look like stained tissue under a microscope at all? A warning, not a judgement.
+"""Whether an image looks like stained tissue under a microscope: a warning for users, not a score.
 
-Three things that nearly all histology has and most photographs, scans of paper, radiographs and charts have not:
-colour; colours of stains (pink, purple, blue, brown) rather than of grass, skin or sky on most of what is
-coloured; and fine texture all over. Measured on real images in `docs/slides.md`.
+Nearly all histology, and few photographs, scans of paper, radiographs and charts, have three properties: colour;
+mostly colours of stains (pink, purple, blue, brown) rather than of grass, skin or sky; and fine texture all over.
+Measured on real images in `docs/slides.md`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from medassay.slides.image import Pixels, Slide
 from medassay.slides.tissue import LEAST_CHROMA, chroma_of
 
 LOOKED_AT = 384
-"""Longer side of what is looked at."""
+"""Longer side of the thumbnail that is checked, in pixels."""
 LEAST_COLOUR = 0.02
 """Share of coloured pixels below which the image is grey or empty."""
 LEAST_STAIN = 0.55
-"""Share of stain hues in all the colour there is."""
+"""Least share of stain hues, weighted by colour."""
 LEAST_TEXTURE = 0.02
-"""Nine tenths of the steps between neighbours stay below the texture of an image; air and fat are smooth."""
+"""Least texture: the ninth decile of the density steps between neighbouring pixels."""
 
 
 def looks_like_histology(image: Slide | Pixels) -> bool:
@@ -29,7 +29,7 @@ def looks_like_histology(image: Slide | Pixels) -> bool:
 
 
 def why_not_histology(image: Slide | Pixels) -> str | None:
-    """What speaks against the image being a stained section, or None. A warning for people, never a score."""
+    """Why the image is probably not a stained section, or None. A warning for users, never a score."""
     pixels = image.thumbnail(LOOKED_AT)[0] if isinstance(image, Slide) else _smaller(image)
     chroma = chroma_of(pixels)[0]
     coloured = chroma > LEAST_CHROMA

@@ -1,7 +1,7 @@
-"""One small abstract class for everything that has pixels: a region of interest or a whole slide.
+"""The abstract class of everything that has pixels: a region of interest or a whole slide.
 
-A reader fills `_pixels` and says its size, levels and resolution; reading at a wanted resolution, in
-pieces of bounded size, is the same for all and lives here. Coordinates (x, y) are always pixels of the
+A subclass implements `_pixels` and states its size, levels and resolution; reading at a requested resolution, in
+pieces of bounded size, is the same for all and is implemented here. Coordinates (x, y) are always pixels of the
 full-resolution image (level 0), x to the right and y down; the size of what is read is in pixels of the
 wanted resolution, as in OpenSlide's `read_region`. Resolution is in micrometres per pixel (mpp): 0.5 is
 what a 20× objective gives, 0.25 a 40× one.
@@ -22,7 +22,7 @@ from medassay.models.image import Pixels as Pixels
 from medassay.models.image import resize as resize
 
 PLAUSIBLE_MPP = (0.05, 20.0)
-"""What a microscope gives. A 72-dpi print resolution (353 µm per pixel) in the file says nothing about it."""
+"""Resolutions of microscopes. A print resolution of 72 dpi (353 µm per pixel) in a file is not one."""
 FINEST_STRETCH = 1.25
 """How far pixels may be enlarged: detail that was not scanned is not made up."""
 PIECE = 4096
@@ -61,12 +61,12 @@ class Slide(ABC):
 
     @property
     def known_mpp(self) -> float | None:
-        """Micrometres a pixel at full resolution, or None where neither the file nor the caller says."""
+        """Micrometres per pixel at full resolution, or None where neither the file nor the caller states it."""
         return self._mpp
 
     @property
     def mpp(self) -> float:
-        """Micrometres a pixel at full resolution; an `InputError` with the remedy where it is not known."""
+        """Micrometres per pixel at full resolution; an `InputError` with the remedy where it is not known."""
         if self._mpp is None:
             raise InputError(
                 f"{self.path}: the file states neither micrometres per pixel nor the objective; give them with --mpp "
@@ -85,7 +85,7 @@ class Slide(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
 
     def read(self, x: int, y: int, width: int, height: int, mpp: float | None = None) -> Pixels:
         """`width` × `height` pixels of `mpp` micrometres from (x, y) on; pixels as they are where mpp is None.
@@ -112,17 +112,19 @@ class Slide(ABC):
         if width < 1 or height < 1 or width * height > MAX_READ:
             raise InputError(f"{self.path}: cannot read {width} × {height} pixels at once; read it in patches")
         level = max((i for i, d in enumerate(self.downsamples) if d <= scale * 1.01), default=0)
-        rest = scale / self.downsamples[level]
-        side = max(1, int(PIECE / rest))
+        remaining = scale / self.downsamples[level]
+        side = max(1, int(PIECE / remaining))
         if max(width, height) <= side:
-            return self._piece(level, x, y, width, height, scale, rest)
-        whole = np.empty((height, width, 3), np.uint8)
+            return self._piece(level, x, y, width, height, scale, remaining)
+        joined = np.empty((height, width, 3), np.uint8)
         for top in range(0, height, side):
             for left in range(0, width, side):
                 high, wide = min(side, height - top), min(side, width - left)
                 at_x, at_y = x + round(left * scale), y + round(top * scale)
-                whole[top : top + high, left : left + wide] = self._piece(level, at_x, at_y, wide, high, scale, rest)
-        return whole
+                joined[top : top + high, left : left + wide] = self._piece(
+                    level, at_x, at_y, wide, high, scale, remaining
+                )
+        return joined
 
     def _piece(self, level: int, x: int, y: int, width: int, height: int, scale: float, rest: float) -> Pixels:
         if abs(rest - 1) < 0.01:

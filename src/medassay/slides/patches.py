@@ -1,6 +1,6 @@
 """Patches of tissue, read lazily and in parallel, in memory that does not grow with the slide.
 
-PathGLS tiles a slide into 512 × 512 patches at 20× and looks through a window of stride 224 inside each
+PathGLS tiles a slide into 512 × 512 patches at 20× and reads windows with a stride of 224 pixels inside each
 (Grounding). Both grids end flush with the edge: the last row and column overlap their neighbours rather than
 leave tissue out, and nothing is padded; an image smaller than a patch is one patch of its own size.
 """
@@ -20,10 +20,10 @@ from medassay.slides.image import Pixels, Slide
 from medassay.slides.tissue import Tile, TissueMask, judge_tile, tissue_mask
 
 MPP = 0.5
-"""Micrometres a pixel at 20×."""
+"""Micrometres per pixel at 20×."""
 SIZE = 512
 WINDOW = 224
-"""Side and stride of the window that an image model looks through."""
+"""Side and stride, in pixels, of the window that an image model reads."""
 LEAST_TISSUE = 0.1
 """Tissue share that a patch must have to be read and kept."""
 MOST_WORKERS = 8
@@ -35,7 +35,7 @@ class NoTissue(InputError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patch:
-    """Pixels with the place they come from: corner (x, y) and extent in full-resolution pixels."""
+    """Pixels and where they come from: corner (x, y) and extent in full-resolution pixels."""
 
     x: int
     y: int
@@ -66,7 +66,7 @@ class Patch:
 
 @dataclass(slots=True)
 class Tally:
-    """What came of the patches so far."""
+    """Counts of the patches processed so far."""
 
     kept: int = 0
     blank: int = 0

@@ -33,7 +33,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class StainedCopy:
-    """What became of one case: the perturbed copy, or the problem (never both); a warning may come with a copy."""
+    """The result for one case: the perturbed copy, or the problem (never both); a copy may have a warning."""
 
     case: Case
     path: Path | None
@@ -52,7 +52,7 @@ def perturb_images(
     mpp: float | None = None,
     done: Callable[[int, int], None] | None = None,
 ) -> Iterator[StainedCopy]:
-    """Write a perturbed copy of each case's image into `folder`; one result a case, in order.
+    """Write a perturbed copy of each case's image into `folder`; one result per case, in order.
 
     Relative image names are looked for in `images`. Each image gets its own draw, from `seed` and its file name,
     so neither the order of cases nor what else is in the file matters. An image shared by several cases is done
@@ -162,9 +162,9 @@ def _draw(source: Path, seed: int) -> int:
 
 
 def _mark(source: Path, settings: tuple[float, ...]) -> str:
-    """What tells copies of different files and settings apart."""
-    made = f"{source.absolute()}|{source.stat().st_size}|{settings}|{VERSION}"
-    return hashlib.blake2b(made.encode(), digest_size=4).hexdigest()
+    """A short hash that differs between copies of different files and settings."""
+    identity = f"{source.absolute()}|{source.stat().st_size}|{settings}|{VERSION}"
+    return hashlib.blake2b(identity.encode(), digest_size=4).hexdigest()
 
 
 def _check(slide: Slide, change: Perturbation) -> None:

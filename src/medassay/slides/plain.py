@@ -20,7 +20,7 @@ from medassay.errors import InputError
 from medassay.slides.image import PLAUSIBLE_MPP, Pixels, Slide
 
 MAX_PIXELS = 100_000_000
-"""The largest plain image that is decoded (300 MB): a small file that unfolds into more is a bomb or a slide."""
+"""Pixels of the largest plain image that is decoded (300 MB); a larger one is a slide or a decompression bomb."""
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "PPM")
 """Decoders that may be used; the many others of Pillow are no image formats of a laboratory."""
 
@@ -48,11 +48,12 @@ class PlainImage(Slide):
         return pixels
 
     def close(self) -> None:
+        """Release the image."""
         self._all = np.empty((0, 0, 3), np.uint8)
 
 
 def open_plain(path: Path, mpp: float | None, max_pixels: int) -> PlainImage:
-    """Decode an image wholly, so that a broken one is found now and not in the middle of a run."""
+    """Decode the whole image, so that a broken one is reported now and not in the middle of a run."""
     try:
         with warnings.catch_warnings():
             # Our own limit is checked below, with a remedy; damaged tags matter only where decoding fails.
@@ -60,7 +61,7 @@ def open_plain(path: Path, mpp: float | None, max_pixels: int) -> PlainImage:
             warnings.filterwarnings("ignore", category=UserWarning, module="PIL")
             with Image.open(path, formats=FORMATS) as image:
                 check_size(path, image.size, max_pixels)
-                found = _tiff_mpp(image)
+                stated = _tiff_mpp(image)
                 pixels = to_rgb(image, str(path))
     except InputError:
         raise
@@ -76,7 +77,7 @@ def open_plain(path: Path, mpp: float | None, max_pixels: int) -> PlainImage:
         raise InputError(
             f"{path}: damaged or cut short ({error or type(error).__name__}); fetch or export it again"
         ) from error
-    return PlainImage(path, pixels, mpp if mpp is not None else found)
+    return PlainImage(path, pixels, mpp if mpp is not None else stated)
 
 
 def check_size(path: Path, size: tuple[int, int], max_pixels: int) -> None:
@@ -100,7 +101,9 @@ def to_rgb(image: Image.Image, name: str) -> Pixels:
         grey = (np.asarray(image).astype(np.uint16) >> 8).astype(np.uint8)
         return np.repeat(grey[..., None], 3, axis=2)
     if image.mode in ("I", "F"):
-        raise InputError(f"{name}: 32-bit values, of which nothing says what white is; export it with 8 bits a channel")
+        raise InputError(
+            f"{name}: 32-bit values, of which nothing says what white is; export it with 8 bits per channel"
+        )
     if image.has_transparency_data:
         image = image.convert("RGBA")
         white = Image.new("RGBA", image.size, "white")
@@ -112,7 +115,7 @@ def to_rgb(image: Image.Image, name: str) -> Pixels:
 
 
 def _tiff_mpp(image: Image.Image) -> float | None:
-    """Micrometres a pixel from the tags of a microscope's TIFF; PNG and JPEG hold print resolutions only."""
+    """Micrometres per pixel from the tags of a microscope's TIFF; PNG and JPEG hold print resolutions only."""
     tags = getattr(image, "tag_v2", None)
     unit = _MICROMETRES.get(tags.get(_RESOLUTION_UNIT, 2)) if tags is not None else None
     resolution = float(tags.get(_X_RESOLUTION, 0)) if tags is not None else 0.0

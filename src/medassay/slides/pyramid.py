@@ -55,9 +55,9 @@ class PyramidWriter:
                 self._stream.write(tile)
             level.offsets.append(self._seen[mark])
             level.sizes.append(len(tile))
-        wanted = -(-width // TILE) * -(-height // TILE)
-        if len(level.offsets) != wanted:
-            raise ValueError(f"{len(level.offsets)} tiles given where the level has {wanted}")
+        expected = -(-width // TILE) * -(-height // TILE)
+        if len(level.offsets) != expected:
+            raise ValueError(f"{len(level.offsets)} tiles given where the level has {expected}")
         self._levels.append(level)
 
     def finish(self) -> None:
@@ -124,7 +124,7 @@ def write_pyramid(
     workers: int = 4,
     done: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Copy a slide through `change`, tile by tile, in bounded memory; `done(tiles, of)` is told after each.
+    """Copy a slide through `change`, tile by tile, in bounded memory; `done(tiles, total)` is called after each tile.
 
     The file appears under its name only when it is complete.
     """
@@ -145,8 +145,8 @@ def write_pyramid(
             writer = PyramidWriter(stream, slide.known_mpp)
             for scale, wide, high in levels:
 
-                def tile(place: tuple[int, int], scale: int = scale) -> bytes:
-                    x, y = place
+                def tile(corner: tuple[int, int], scale: int = scale) -> bytes:
+                    x, y = corner
                     return encode(change(slide.read_scaled(x * scale, y * scale, TILE, TILE, scale)))
 
                 places = ((x, y) for y in range(0, high, TILE) for x in range(0, wide, TILE))

@@ -27,7 +27,7 @@ STAINED = 0.15
 EXTREME = 1.0
 """Percentile of the angles that stands for a pure stain (α of the paper)."""
 LEAST_SHARE = 0.02
-"""Share of stained pixels below which the colours of a tile cannot be told."""
+"""Share of stained pixels below which the stain colours of a tile cannot be estimated."""
 LEAST_PIXELS = 400
 OVEREXPOSED_CHROMA = 0.07
 """log10 of brightest over darkest channel that a stained pixel of an overexposed image has at least."""
@@ -122,9 +122,9 @@ def _extremes(stained: Matrix, name: str) -> Matrix:
     low, high = np.percentile(angles, [EXTREME, 100 - EXTREME])
     apart = float(np.degrees(high - low))
     if not LEAST_ANGLE <= apart <= MOST_ANGLE:
-        found = "only one colour" if apart < LEAST_ANGLE else "colours unlike those of stains"
+        reason = "only one colour" if apart < LEAST_ANGLE else "colours unlike those of stains"
         raise StainError(
-            f"{name}: {found} ({apart:.1f}° apart, expected {LEAST_ANGLE:g} to {MOST_ANGLE:g}); "
+            f"{name}: {reason} ({apart:.1f}° apart, expected {LEAST_ANGLE:g} to {MOST_ANGLE:g}); "
             "is it a haematoxylin–eosin image with tissue?"
         )
     pair = np.array([[np.cos(low), np.sin(low)], [np.cos(high), np.sin(high)]]) @ plane.T

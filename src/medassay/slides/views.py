@@ -1,8 +1,8 @@
-"""An image as an image model sees it: a vector for each patch of tissue, with the place it comes from.
+"""The views of an image that an image model reads: a vector for each patch of tissue, with its box.
 
-Patches stream from the slide to the model in batches; only vectors and places are kept (about 1 kB per patch), so
-memory does not grow with the slide's pixels. A region of interest is also looked at as a whole, since models
-learn from whole fields; a slide is not.
+Patches stream from the slide to the model in batches; only vectors and boxes are kept (about 1 kB per patch), so
+memory does not grow with the slide's pixels. A region of interest is also read as a whole, since models are trained
+on whole fields; a slide is not.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ BATCH = 32
 SHOWN_FROM = 200
 """Patches from which on a bar is shown on a terminal."""
 WHOLE_MOST = 4096
-"""Longer side up to which a region of interest is also seen as a whole."""
+"""Longer side up to which a region of interest is also read as a whole."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Views:
-    """What was seen of one image.
+    """The views of one image.
 
     vectors: unit vectors [views, size]. boxes: [views, 4] x, y, width, height at full resolution.
     width, height: of the image at full resolution. warning: why it may not be histology, or None.
     refused: why the model must not be asked about it (it is not an H&E section), or None.
-    confidence: how much the model can tell of an image like this, 0–1; None where it never measured it.
+    confidence: the model's accuracy on an image like this, relative to known laboratories, 0–1; None if not measured.
     """
 
     vectors: Matrix
@@ -78,21 +78,21 @@ def view_patches(
     boxes: list[tuple[int, int, int, int]] = []
     with _bar(len(plan), slide.path.name) as advance:
         # One thread for the model: the next batches are read while it works.
-        for made, places in in_order(partial(_embed, model), _batches(_views(plan, windows, advance)), workers=1):
-            seen.append(made)
+        for pictures, places in in_order(partial(_embed, model), _batches(_views(plan, windows, advance)), workers=1):
+            seen.append(pictures)
             boxes += places
     width, height = slide.dimensions
     if not slide.whole and len(plan) > 1 and max(width, height) <= WHOLE_MOST:
         seen.append(model.read_images([slide.read(0, 0, width, height)]))
         boxes.append((0, 0, width, height))
-    vectors = np.concatenate([one.vectors for one in seen])
+    vectors = np.concatenate([batch.vectors for batch in seen])
     doubt = why_not_histology(slide)
     return Views(vectors, np.array(boxes, np.int64), width, height, doubt, _why_foreign(seen), _confidence(seen))
 
 
 def _why_foreign(seen: list[Pictures]) -> str | None:
     """Why an image is refused: by the mean of its patches' log odds it is not H&E."""
-    odds = [one.foreign for one in seen if one.foreign is not None]
+    odds = [batch.foreign for batch in seen if batch.foreign is not None]
     least = seen[0].least_foreign
     if least is None or not odds:
         return None
@@ -107,8 +107,8 @@ def _why_foreign(seen: list[Pictures]) -> str | None:
 
 def _confidence(seen: list[Pictures]) -> float | None:
     """The mean over an image's patches."""
-    found = [one.confidence for one in seen if one.confidence is not None]
-    return float(np.concatenate(found).mean()) if found else None
+    values = [batch.confidence for batch in seen if batch.confidence is not None]
+    return float(np.concatenate(values).mean()) if values else None
 
 
 def _embed(model: ImageModel, batch: list[Patch]) -> tuple[Pictures, list[tuple[int, int, int, int]]]:

@@ -15,9 +15,9 @@ from medassay.slides.image import PLAUSIBLE_MPP, Pixels, Slide
 SUFFIXES = frozenset(
     {".svs", ".ndpi", ".ndpis", ".mrxs", ".scn", ".vms", ".vmu", ".bif", ".svslide", ".czi", ".dcm", ".vsi"}
 )
-"""Names that promise a slide: such a file is never read as a plain picture of its first page."""
+"""File suffixes of whole slides: such a file is never read as a plain image of its first page."""
 UM_AT_1X = 10.0
-"""Micrometres a pixel times the objective's power: 20× is 0.5, 40× is 0.25 on all common scanners."""
+"""Micrometres per pixel times the objective's power: 20× is 0.5, 40× is 0.25 on all common scanners."""
 
 
 class WholeSlide(Slide):
@@ -32,6 +32,7 @@ class WholeSlide(Slide):
 
     @property
     def downsamples(self) -> tuple[float, ...]:
+        """How many times smaller each stored level is, finest first."""
         return self._downsamples
 
     def _pixels(self, level: int, x: int, y: int, width: int, height: int) -> Pixels:
@@ -48,6 +49,7 @@ class WholeSlide(Slide):
         return pixels
 
     def close(self) -> None:
+        """Close the slide."""
         self._slide.close()
 
 
@@ -80,7 +82,7 @@ def open_whole(path: Path, mpp: float | None) -> WholeSlide:
 
 
 def stated_mpp(properties: Mapping[str, str]) -> float | None:
-    """Micrometres a pixel from a slide's properties: stated, or else from the objective's power.
+    """Micrometres per pixel from a slide's properties: as stated, or else from the objective's power.
 
     A value no microscope gives (the print resolution that image editors write) counts as missing.
 
@@ -89,10 +91,10 @@ def stated_mpp(properties: Mapping[str, str]) -> float | None:
     >>> stated_mpp({"openslide.mpp-x": "352.8", "openslide.mpp-y": "352.8"}) is None
     True
     """
-    both = [_number(properties.get(name)) for name in (openslide.PROPERTY_NAME_MPP_X, openslide.PROPERTY_NAME_MPP_Y)]
-    found = [value for value in both if value is not None]
+    stated = [_number(properties.get(name)) for name in (openslide.PROPERTY_NAME_MPP_X, openslide.PROPERTY_NAME_MPP_Y)]
+    values = [value for value in stated if value is not None]
     power = _number(properties.get(openslide.PROPERTY_NAME_OBJECTIVE_POWER))
-    for mpp in (sum(found) / len(found) if found else None, UM_AT_1X / power if power else None):
+    for mpp in (sum(values) / len(values) if values else None, UM_AT_1X / power if power else None):
         if mpp is not None and PLAUSIBLE_MPP[0] <= mpp <= PLAUSIBLE_MPP[1]:
             return mpp
     return None

@@ -1,4 +1,4 @@
-"""Alignment of terms: synonyms of one concept come together, and the base's sense of similarity stays.
+"""Alignment of terms: synonyms of one concept get similar vectors, and the base's other similarities are kept.
 
 SapBERT's idea (multi-similarity over synonyms of a terminology) with a second term that keeps the
 cosine structure of the base on terms and sentences, because synonym training alone forgets relatedness.
@@ -33,7 +33,7 @@ class Concept:
 
 
 def read_concepts(path: Path) -> list[Concept]:
-    """Concepts of a JSONL file: one `{"id", "names"}` a line; concepts with one name are kept as anchors."""
+    """Concepts of a JSONL file: one `{"id", "names"}` per line; concepts with one name are kept as anchors."""
     concepts = []
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
@@ -45,6 +45,15 @@ def read_concepts(path: Path) -> list[Concept]:
     return concepts
 
 
+def held_out_concepts(concepts: Sequence[Concept], seed: int) -> list[Concept]:
+    """A tenth (at most 2,000) of concepts that all have several names, drawn by `seed`; 20 are needed."""
+    if len(concepts) < 20:
+        raise InputError(f"alignment needs at least 20 concepts with two names or more; found {len(concepts)}")
+    order = list(concepts)
+    random.Random(seed).shuffle(order)
+    return order[: max(1, min(2000, len(order) // 10))]
+
+
 class SentenceModel(nn.Module):
     """Encoder, mean over tokens, unit length."""
 
@@ -53,9 +62,10 @@ class SentenceModel(nn.Module):
         self.encoder = encoder
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Unit vectors [rows, size] of token ids and their mask."""
         hidden = self.encoder(ids, mask, torch.zeros_like(ids)).float()
-        kept = mask[:, :, None].float()
-        return F.normalize((hidden * kept).sum(1) / kept.sum(1), dim=-1)
+        weights = mask[:, :, None].float()
+        return F.normalize((hidden * weights).sum(1) / weights.sum(1), dim=-1)
 
 
 class Texts:
@@ -77,17 +87,17 @@ def embed(model: SentenceModel, texts: Texts, strings: Sequence[str], batch: int
     """Unit vectors [strings, size], in order."""
     device = next(model.parameters()).device
     order = sorted(range(len(strings)), key=lambda i: len(texts.ids(strings[i])))
-    out: NDArray[np.float32] | None = None
+    embedded: NDArray[np.float32] | None = None
     model.eval()
     with torch.no_grad():
         for start in range(0, len(order), batch):
             chunk = order[start : start + batch]
             rows = [texts.ids(strings[i]) for i in chunk]
             vectors = model(*padded_ids(rows, device, model.encoder.pad)).cpu().numpy()
-            if out is None:
-                out = np.zeros((len(strings), vectors.shape[1]), np.float32)
-            out[chunk] = vectors
-    return out if out is not None else np.zeros((0, 0), np.float32)
+            if embedded is None:
+                embedded = np.zeros((len(strings), vectors.shape[1]), np.float32)
+            embedded[chunk] = vectors
+    return embedded if embedded is not None else np.zeros((0, 0), np.float32)
 
 
 def _contrast(vectors: Tensor, owner: Tensor, sharpness: float) -> Tensor:
@@ -117,20 +127,20 @@ AlignBatch = tuple[list[str], list[int], list[str]]
 def align_loss(
     model: SentenceModel, fixed: SentenceModel, texts: Texts, item: AlignBatch, weights: AlignPlan
 ) -> Tensor:
-    """Synonyms together, all other cosines as `fixed` sees them."""
+    """The loss of a batch: synonyms together, all other cosines as those of `fixed`."""
     names, owner, other = item
     owners = torch.tensor(owner, device=next(model.parameters()).device)
     ids = padded_ids([texts.ids(n) for n in names], owners.device, model.encoder.pad)
     more = padded_ids([texts.ids(t) for t in other], owners.device, model.encoder.pad)
-    mine, now_texts = model(*ids), model(*more)
+    term_vectors, text_vectors = model(*ids), model(*more)
     # Cosines and their targets in full precision: bf16 is coarser than the drift that is to be held down.
     with torch.autocast("cuda", enabled=False):
         with torch.no_grad():
             was_terms, was_texts = fixed(*ids), fixed(*more)
         apart = (owners[:, None] != owners[None]).float()
-        drift = ((mine @ mine.T - was_terms @ was_terms.T) ** 2 * apart).sum() / apart.sum()
-        drift = drift + ((now_texts @ now_texts.T - was_texts @ was_texts.T) ** 2).mean()
-        return weights.contrast * _contrast(mine, owners, weights.sharpness) + weights.keep * drift
+        drift = ((term_vectors @ term_vectors.T - was_terms @ was_terms.T) ** 2 * apart).sum() / apart.sum()
+        drift = drift + ((text_vectors @ text_vectors.T - was_texts @ was_texts.T) ** 2).mean()
+        return weights.contrast * _contrast(term_vectors, owners, weights.sharpness) + weights.keep * drift
 
 
 def align_batches(concepts: Sequence[Concept], general: Sequence[str], batch: int, seed: int) -> list[AlignBatch]:
@@ -184,6 +194,6 @@ def retrieval_accuracy(
     """
     queries = [(c.id, c.names[-1]) for c in held_out if len(c.names) > 1]
     names = embed(model, texts, [c.names[0] for c in pool])
-    asked = embed(model, texts, [name for _, name in queries])
-    best = (asked @ names.T).argmax(1)
+    query_vectors = embed(model, texts, [name for _, name in queries])
+    best = (query_vectors @ names.T).argmax(1)
     return float(np.mean([pool[int(b)].id == key for b, (key, _) in zip(best, queries)]))

@@ -70,22 +70,22 @@ def make_segment(
     order = sorted(range(len(entities)), key=lambda i: (entities[i].start, entities[i].end))
     for a, b in pairwise(order):
         if entities[a].end > entities[b].start:
-            left, right = entities[a], entities[b]
+            first, second = entities[a], entities[b]
             raise InputError(
-                f"{where}: entities overlap: '{text[left.start : left.end]}' and "
-                f"'{text[right.start : right.end]}'; keep the one that is complete"
+                f"{where}: entities overlap: '{text[first.start : first.end]}' and "
+                f"'{text[second.start : second.end]}'; keep the one that is complete"
             )
-    place = {old: new for new, old in enumerate(order)}
+    new_index = {old: new for new, old in enumerate(order)}
     links = set()
     for head, tail in relations:
-        if head not in place or tail not in place:
+        if head not in new_index or tail not in new_index:
             raise InputError(f"{where}: relation [{head}, {tail}] names an entity that is not there")
-        links.add((place[head], place[tail]))
+        links.add((new_index[head], new_index[tail]))
     return Segment(id, text, tuple(entities[i] for i in order), frozenset(links), doc or id, source)
 
 
 def read_jsonl(path: Path) -> list[Segment]:
-    """Segments of our JSONL: one object a line with `id`, `text`, `entities`, `relations`, `doc`, `source`."""
+    """Segments of our JSONL: one object per line with `id`, `text`, `entities`, `relations`, `doc`, `source`."""
     with path.open(encoding="utf-8") as lines:
         return [_segment_of(row, f"{path}: line {number}", number) for number, row in _objects(lines, path)]
 
@@ -177,15 +177,19 @@ def split_tenth(items: Sequence[Item], groups: Sequence[str], seed: int) -> tupl
     if len(set(groups)) < 2:
         raise InputError("training needs material of at least two documents, references or premises: one is held out")
     folds = folds_by_group(groups, min(10, len(set(groups))), seed)
-    held = max(folds)
+    test_fold = max(folds)
     return (
-        [item for item, fold in zip(items, folds) if fold != held],
-        [item for item, fold in zip(items, folds) if fold == held],
+        [item for item, fold in zip(items, folds) if fold != test_fold],
+        [item for item, fold in zip(items, folds) if fold == test_fold],
     )
 
 
 def set_f1(gold: Sequence[Set[Any]], predicted: Sequence[Set[Any]]) -> dict[str, float]:
     """Precision, recall and F1 (0–1, higher is better) over all sets together."""
     hit = sum(len(g & p) for g, p in zip(gold, predicted))
-    claimed, there = sum(map(len, predicted)), sum(map(len, gold))
-    return {"precision": hit / max(1, claimed), "recall": hit / max(1, there), "f1": 2 * hit / max(1, claimed + there)}
+    claimed, annotated = sum(map(len, predicted)), sum(map(len, gold))
+    return {
+        "precision": hit / max(1, claimed),
+        "recall": hit / max(1, annotated),
+        "f1": 2 * hit / max(1, claimed + annotated),
+    }

@@ -1,8 +1,7 @@
-"""A BERT encoder in one page, cut in two: a trunk that tasks share and the layers above it.
+"""A BERT encoder in two parts: a trunk that tasks share and the layers above it.
 
-The embedded set stores the embeddings and the lowest layers once; each task brings its own upper
-layers. Splitting the encoder here, instead of inside a library's class, keeps the two halves separate
-modules that export to ONNX without any surgery. Other architectures come through `load_encoder`.
+The embedded set stores the embeddings and the lowest layers once; each task has its own upper layers. The two parts
+are separate modules, so that each can be exported to ONNX. Other architectures come through `load_encoder`.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ class Embeddings(nn.Module):
         self.dropout = nn.Dropout(config.get("hidden_dropout_prob", 0.1))
 
     def forward(self, ids: Tensor, sides: Tensor) -> Tensor:
+        """States [rows, length, size] where the first layer begins."""
         places = torch.arange(ids.shape[1], device=ids.device)
         summed = self.word(ids) + self.place(places)[None] + self.side(sides)
         return self.dropout(self.norm(summed))  # type: ignore[no-any-return]
@@ -54,6 +54,7 @@ class Layer(nn.Module):
         self.attention_drop = config.get("attention_probs_dropout_prob", 0.1)
 
     def forward(self, hidden: Tensor, bias: Tensor) -> Tensor:
+        """States after the layer; `bias` is added to the scores of attention."""
         rows, length, size = hidden.shape
 
         query = self.query(hidden)
@@ -62,15 +63,15 @@ class Layer(nn.Module):
         def split(projected: Tensor) -> Tensor:
             return projected.view(rows, length, self.heads, size // self.heads).transpose(1, 2)
 
-        seen = F.scaled_dot_product_attention(
+        attended = F.scaled_dot_product_attention(
             split(query),
             split(self.key(hidden)),
             split(self.value(hidden)),
             attn_mask=bias,
             dropout_p=self.attention_drop if self.training else 0.0,
         )
-        seen = seen.transpose(1, 2).reshape(rows, length, size)
-        hidden = self.mix_norm(hidden + F.dropout(self.mix(seen), self.drop, self.training))
+        attended = attended.transpose(1, 2).reshape(rows, length, size)
+        hidden = self.mix_norm(hidden + F.dropout(self.mix(attended), self.drop, self.training))
         inner = self.down(F.gelu(self.up(hidden)))
         return self.down_norm(hidden + F.dropout(inner, self.drop, self.training))  # type: ignore[no-any-return]
 
@@ -88,6 +89,7 @@ class Layers(nn.Module):
         self.layers = nn.ModuleList(layers)
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """States after all layers; `mask` is 1 on tokens, 0 on padding."""
         bias = attention_bias(mask, hidden.dtype)
         for layer in self.layers:
             hidden = layer(hidden, bias)
@@ -103,6 +105,7 @@ class Trunk(nn.Module):
         self.lower = Layers(layers)
 
     def forward(self, ids: Tensor, mask: Tensor, sides: Tensor) -> Tensor:
+        """States after the shared layers."""
         return self.lower(self.embeddings(ids, sides), mask)  # type: ignore[no-any-return]
 
 
@@ -135,6 +138,7 @@ class SplitEncoder(nn.Module):
             return self.trunk(ids, mask, sides)  # type: ignore[no-any-return]
 
     def forward(self, ids: Tensor, mask: Tensor, sides: Tensor) -> Tensor:
+        """States after the last layer."""
         return self.upper(self.below(ids, mask, sides), mask)  # type: ignore[no-any-return]
 
 
@@ -149,6 +153,7 @@ class LibraryEncoder(nn.Module):
         self.sides = sides
 
     def forward(self, ids: Tensor, mask: Tensor, sides: Tensor) -> Tensor:
+        """States after the last layer."""
         extra = {"token_type_ids": sides} if self.sides else {}
         out = self.model(input_ids=ids, attention_mask=mask, **extra)
         return out.last_hidden_state  # type: ignore[no-any-return]

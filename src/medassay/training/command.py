@@ -7,7 +7,6 @@ library. Both kinds of folder are read by `models.load(role, folder)`.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 from medassay.errors import InputError, ModelError, UnknownName, nearest
 from medassay.models.decoding import bio_labels
 from medassay.spans import ASSERTIONS, ENTITY_TYPES, HARE_TYPES, RELATION_TYPES
-from medassay.training.align import Concept, read_concepts, retrieval_accuracy, train_align
+from medassay.training.align import Concept, held_out_concepts, read_concepts, retrieval_accuracy, train_align
 from medassay.training.annotation import Segment, set_f1, split_tenth
 from medassay.training.bert import SplitEncoder
 from medassay.training.data import read_annotation
@@ -124,12 +123,12 @@ def _ner(segments: Sequence[Segment], base: str, out: Path, plan: Schedule) -> d
 
     train, test = split_tenth(segments, [s.doc for s in segments], plan.seed)
     model, tokenizer = train_ner(train, base, plan, shared=SHARED)
-    found = [
+    predicted = [
         char_spans(words_of(tokenizer, s.text), spans) for s, spans in zip(test, evaluate_ner(model, tokenizer, test))
     ]
     gold = [gold_spans(s) for s in test]
-    figures = {f"f1_{name}": span_f1(gold, found, (name,))["f1"] for name in ENTITY_TYPES}
-    figures |= {"f1_five_types": span_f1(gold, found, HARE_TYPES)["f1"], **span_f1(gold, found)}
+    figures = {f"f1_{name}": span_f1(gold, predicted, (name,))["f1"] for name in ENTITY_TYPES}
+    figures |= {"f1_five_types": span_f1(gold, predicted, HARE_TYPES)["f1"], **span_f1(gold, predicted)}
     export_trunk(_encoder(model), out)
     export_ner(model, out)
     settings = {"graph": "ner.onnx", "labels": list(bio_labels()), "temperature": 1.0, "threshold": 0.7}
@@ -143,13 +142,13 @@ def _re(segments: Sequence[Segment], base: str, out: Path, plan: Schedule) -> di
     train, test = split_tenth(segments, [s.doc for s in segments], plan.seed)
     model, tokenizer = train_re(train, base, plan, shared=SHARED, noise=0.2)
     items = [m for s in test if (m := mark(words_of(tokenizer, s.text), s.entities, s.relations)) is not None]
-    gold, found, right, asked = [], [], 0, 0
+    gold, predicted, right, entities = [], [], 0, 0
     for item, (linked, stances) in zip(items, predict_relations(model, items)):
         gold.append({pair for pair, yes in zip(item.pairs, item.related) if yes})
-        found.append({pair for pair, chance in zip(item.pairs, linked) if chance >= 0.5})
+        predicted.append({pair for pair, chance in zip(item.pairs, linked) if chance >= 0.5})
         right += int((stances.argmax(1) == np.asarray(item.assertions)).sum())
-        asked += len(item.assertions)
-    figures = {**set_f1(gold, found), "assertion_accuracy": right / max(1, asked)}
+        entities += len(item.assertions)
+    figures = {**set_f1(gold, predicted), "assertion_accuracy": right / max(1, entities)}
     export_trunk(_encoder(model), out)
     export_relations(model, out)
     settings = {
@@ -169,9 +168,9 @@ def _expert(pairs: Sequence[ScoredPair], base: str, out: Path, plan: Schedule) -
     train, test = split_tenth(pairs, [p.reference for p in pairs], plan.seed)
     model, texts = train_expert(train, base, plan, shared=SHARED)
     bins = predict_expert(model, [scored_item(p, texts) for p in test])
-    said, truth = bins @ BINS, np.array([p.score for p in test])
-    spread = np.maximum(0.3, np.sqrt(np.maximum(0.0, bins @ BINS**2 - said**2)))
-    figures = expert_figures(truth, said)
+    estimated, truth = bins @ BINS, np.array([p.score for p in test])
+    spread = np.maximum(0.3, np.sqrt(np.maximum(0.0, bins @ BINS**2 - estimated**2)))
+    figures = expert_figures(truth, estimated)
     export_trunk(_encoder(model), out)
     export_pairs(model, out / "expert.onnx")
     settings = {
@@ -179,7 +178,7 @@ def _expert(pairs: Sequence[ScoredPair], base: str, out: Path, plan: Schedule) -
         "bins": [float(b) for b in BINS],
         "verdicts": list(VERDICTS),
         "calibration": {"slope": 1.0, "shift": 0.0},
-        "interval": {"coverage": 0.9, "scaled_half_width": conformal(truth - said, spread), "floor": 0.3},
+        "interval": {"coverage": 0.9, "scaled_half_width": conformal(truth - estimated, spread), "floor": 0.3},
     }
     write_set(out, base, "expert", settings, figures)
     return figures
@@ -192,8 +191,8 @@ def conformal(residuals: Any, spread: Any, coverage: float = 0.9) -> float:
     1.0
     """
     scaled = np.sort(np.abs(np.asarray(residuals)) / np.asarray(spread))
-    place = int(np.ceil((len(scaled) + 1) * coverage)) - 1
-    return float(scaled[min(place, len(scaled) - 1)])
+    rank = int(np.ceil((len(scaled) + 1) * coverage)) - 1
+    return float(scaled[min(rank, len(scaled) - 1)])
 
 
 def _align(
@@ -201,16 +200,11 @@ def _align(
 ) -> dict[str, float]:
     from medassay.training.export import export_embedding, export_trunk, write_set
 
-    several = [c for c in concepts if len(c.names) > 1]
-    if len(several) < 20:
-        raise InputError(f"alignment needs at least 20 concepts with two names or more; found {len(several)}")
-    order = several[:]
-    random.Random(plan.seed).shuffle(order)
-    held = order[: max(1, min(2000, len(order) // 10))]
-    hidden = {c.id for c in held}
-    rest = [c for c in concepts if c.id not in hidden]
-    model, texts = train_align(rest, list(general) or [c.names[0] for c in concepts], base, plan, SHARED)
-    figures = {"synonym_retrieval": retrieval_accuracy(model, texts, held, concepts)}
+    test = held_out_concepts([c for c in concepts if len(c.names) > 1], plan.seed)
+    hidden = {c.id for c in test}
+    train = [c for c in concepts if c.id not in hidden]
+    model, texts = train_align(train, list(general) or [c.names[0] for c in concepts], base, plan, SHARED)
+    figures = {"synonym_retrieval": retrieval_accuracy(model, texts, test, concepts)}
     export_trunk(_encoder(model), out)
     export_embedding(_encoder(model), out / "align.onnx")
     write_set(out, base, "align", {"graph": "align.onnx", "size": _encoder(model).size}, figures)

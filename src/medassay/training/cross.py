@@ -63,14 +63,15 @@ class PairModel(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.heads = nn.ModuleDict({name: nn.Linear(encoder.size, size) for name, size in heads.items()})
 
-    def judge(self, seen: Tensor, mask: Tensor) -> dict[str, Tensor]:
+    def judge(self, states: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """The heads' numbers [rows, size] from the last hidden states."""
-        kept = mask[:, :, None].to(seen.dtype)
-        mean = (seen * kept).sum(1) / kept.sum(1)
-        pooled = self.dropout(torch.tanh(self.mix(torch.cat([seen[:, 0], mean], -1))))
+        weights = mask[:, :, None].to(states.dtype)
+        mean = (states * weights).sum(1) / weights.sum(1)
+        pooled = self.dropout(torch.tanh(self.mix(torch.cat([states[:, 0], mean], -1))))
         return {name: head(pooled) for name, head in self.heads.items()}
 
     def forward(self, ids: Tensor, mask: Tensor, sides: Tensor) -> dict[str, Tensor]:
+        """The heads' numbers [rows, size] of token ids, their mask and sides."""
         return self.judge(self.encoder(ids, mask, sides), mask)
 
 
@@ -78,10 +79,12 @@ class Row(Protocol):
     """A tokenised pair, whatever is known of it."""
 
     @property
-    def ids(self) -> list[int]: ...
+    def ids(self) -> list[int]:
+        """Token ids, frame tokens included."""
 
     @property
-    def sides(self) -> list[int]: ...
+    def sides(self) -> list[int]:
+        """0 on the first text, 1 on the second."""
 
 
 def pair_inputs(model: PairModel, items: Sequence[Row]) -> tuple[Tensor, Tensor, Tensor]:

@@ -94,12 +94,12 @@ def read_brat(note: Path) -> Segment:
             raise InputError(f"{where}: cannot be read as brat stand-off: '{line}'") from error
     names = list(spans)
     entities = [Entity(*spans[n], stance.get(n, "present")) for n in names]
-    place = {name: i for i, name in enumerate(names)}
+    index = {name: i for i, name in enumerate(names)}
     pairs = []
     for first, second, where in links:
-        if first not in place or second not in place:
+        if first not in index or second not in index:
             raise InputError(f"{where}: relation names {first} and {second}, one of which is not annotated")
-        pairs.append((place[first], place[second]))
+        pairs.append((index[first], index[second]))
     return make_segment(str(note), note.stem, text, entities, pairs, note.stem, "brat")
 
 
@@ -146,13 +146,13 @@ def _task(task: dict[str, Any], where: str, number: int) -> Segment:
         elif value.get("choices"):
             stance[result["id"]] = _stance("", value["choices"][0])
     names = list(spans)
-    place = {name: i for i, name in enumerate(names)}
+    index = {name: i for i, name in enumerate(names)}
     for first, second in links:
-        if first not in place or second not in place:
+        if first not in index or second not in index:
             raise InputError(f"{where}: relation names region {first} or {second}, which is not annotated")
     entities = [Entity(*spans[n], stance.get(n, "present")) for n in names]
     key = str(task.get("id", number))
-    pairs = [(place[a], place[b]) for a, b in links]
+    pairs = [(index[a], index[b]) for a, b in links]
     return make_segment(where, key, text, entities, pairs, str(data.get("doc", key)), "label-studio")
 
 
@@ -176,10 +176,10 @@ def read_xmi(path: Path) -> list[Segment]:
     if system is None:
         raise InputError(f"{path}: TypeSystem.xml is missing beside it; export 'UIMA CAS XMI' with its type system")
     with system.open("rb") as types:
-        known = cassis.load_typesystem(types)
+        typesystem = cassis.load_typesystem(types)
     try:
         with path.open("rb") as content:
-            cas = cassis.load_cas_from_xmi(content, typesystem=known)
+            cas = cassis.load_cas_from_xmi(content, typesystem=typesystem)
     except Exception as error:  # cassis and lxml raise many kinds
         raise InputError(f"{path}: cannot be read as XMI: {error}") from error
     return [_from_cas(cas, path)]
@@ -221,7 +221,7 @@ def _from_cas(cas: Any, path: Path) -> Segment:
 
 
 def _webanno(path: Path) -> Segment:
-    """WebAnno TSV 3.x by hand: `#Text=` lines, then sentence-token, begin-end, token and one column a feature.
+    """WebAnno TSV 3.x by hand: `#Text=` lines, then sentence-token, begin-end, token and one column per feature.
 
     dkpro-cassis has no reader for this form. The first span layer's `value` column holds types with an
     optional `[n]` that joins tokens of one entity; `assertion` and relation columns are read by name.
@@ -257,12 +257,12 @@ def _webanno(path: Path) -> Segment:
     for key in keys:
         spans = groups[key]
         entities.append(Entity(spans[0][0], spans[-1][1], spans[0][2], stances.get(key, "present")))
-    place = {key: i for i, key in enumerate(keys)}
+    index = {key: i for i, key in enumerate(keys)}
     pairs = []
     for target, source, where in links:
         if not owner.get(source) or not owner.get(target):
             raise InputError(f"{where}: relation between tokens {source} and {target}, which hold no entity")
-        pairs.append((place[owner[source][0]], place[owner[target][0]]))
+        pairs.append((index[owner[source][0]], index[owner[target][0]]))
     return make_segment(str(path), path.stem, text, entities, pairs, path.stem, "webanno")
 
 

@@ -56,9 +56,9 @@ class _Embedding(nn.Module):
         self.encoder = encoder
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        seen = self.encoder.upper(hidden, mask)
-        kept = mask[:, :, None].to(seen.dtype)
-        mean = (seen * kept).sum(1) / kept.sum(1)
+        states = self.encoder.upper(hidden, mask)
+        weights = mask[:, :, None].to(states.dtype)
+        mean = (states * weights).sum(1) / weights.sum(1)
         return mean / mean.norm(dim=-1, keepdim=True).clamp(min=1e-9)
 
 
@@ -72,14 +72,14 @@ class _Pairs(nn.Module):
 
 
 def quantise(weights: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Whole numbers −127…127 and one scale per slice along `axis`, such that whole × scale ≈ weights."""
+    """Codes −127…127 and one scale per slice along `axis`, such that codes × scale ≈ weights."""
     other = tuple(i for i in range(weights.ndim) if i != axis)
     scale = np.abs(weights).max(axis=other) / 127.0
     scale = np.where(scale > 0, scale, 1.0).astype(np.float32)
     shape = [1] * weights.ndim
     shape[axis] = -1
-    whole = np.clip(np.rint(weights / scale.reshape(shape)), -127, 127).astype(np.int8)
-    return whole, scale
+    codes = np.clip(np.rint(weights / scale.reshape(shape)), -127, 127).astype(np.int8)
+    return codes, scale
 
 
 def store_int8(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -97,11 +97,11 @@ def store_int8(model: onnx.ModelProto) -> onnx.ModelProto:
         # Tables are read by row; a matrix product x·W has its output channels in the last axis, x·Wᵀ and
         # convolutions in the first.
         axis = 0 if tensor.name in rowwise else values.ndim - 1
-        whole, scale = quantise(values, axis)
+        codes, scale = quantise(values, axis)
         name = tensor.name
         zero = np.zeros(scale.shape, np.int8)
         added += [
-            numpy_helper.from_array(whole, f"{name}.int8"),
+            numpy_helper.from_array(codes, f"{name}.int8"),
             numpy_helper.from_array(scale, f"{name}.scale"),
             numpy_helper.from_array(zero, f"{name}.zero"),
         ]
@@ -241,15 +241,15 @@ def export_image(model: nn.Module, side: int, folder: Path) -> None:
 
 
 def export_image_text(model: nn.Module, size: int, folder: Path) -> None:
-    """image_text.onnx: embedding [rows, encoder's size] → vectors and their standing; the vocabulary's, always."""
+    """image_text.onnx: embedding [rows, size of the encoder] → what `TextGraph` gives of texts and vocabulary."""
     rows: dict[int, str] = {0: "rows"}
-    asked = dict.fromkeys(("vectors", "mean", "spread", "coverage", "nearest"), rows)
+    per_text = dict.fromkeys(("vectors", "mean", "spread", "coverage", "nearest"), rows)
     fixed: dict[str, dict[int, str]] = {name: {} for name in ("bank_vectors", "bank_mean", "bank_spread")}
-    _graph(model, (torch.randn(2, size),), {"embedding": rows}, {**asked, **fixed}, folder / "image_text.onnx")
+    _graph(model, (torch.randn(2, size),), {"embedding": rows}, {**per_text, **fixed}, folder / "image_text.onnx")
 
 
 def write_tokenizer(source: Path, folder: Path) -> None:
-    """tokenizer.json without truncation or padding: windows are the runtime's business."""
+    """tokenizer.json without truncation or padding: the runtime cuts texts into windows itself."""
     content: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
     content["truncation"] = None
     content["padding"] = None

@@ -1,8 +1,8 @@
-"""How far an image lies from the sources that a model learnt from, and how much surer or less sure that makes it.
+"""The distance of an image from the sources that a model was trained on, and what the model's answers are worth there.
 
-The distance is Mahalanobis's, to the nearest source, in the first principal parts of the tower's features, with the
-scatter of images within sources as the measure. What it costs is learnt from sources left out in turn: the share of
-right answers as a function of distance that never rises.
+It is the Mahalanobis distance to the nearest source, in the first principal components of the tower's features, with
+the covariance within sources. Accuracy as a function of distance, never rising, is fitted on sources that are left out
+in turn.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 PARTS = 32
-"""Principal parts of the features that are used."""
+"""Principal components of the features that are used."""
 LEAST_IMAGES = 10
 """Images of a source that counts as known; smaller ones are no measure of a laboratory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Familiarity:
-    """Known sources in a space of few parts: features @ parts − shift are coordinates, centres those of the sources."""
+    """Known sources in a space of few dimensions: features @ parts − shift are coordinates, as are `centres`."""
 
     parts: Floats
     shift: Floats
@@ -50,20 +50,20 @@ def fit_familiarity(features: Floats, sources: Sequence[str]) -> Familiarity:
     rows = (rows - centre) * scale
     _, axes = np.linalg.eigh((rows * weight[:, None]).T @ rows)
     parts = axes[:, ::-1][:, : min(PARTS, len(rows) - 1)]
-    found = rows @ parts
-    centres = np.stack([found[number == i].mean(0) for i in known])
-    own = found - centres[np.searchsorted(known, number)]
-    values, turned = np.linalg.eigh((own * weight[:, None]).T @ own)
+    coordinates = rows @ parts
+    centres = np.stack([coordinates[number == i].mean(0) for i in known])
+    centred = coordinates - centres[np.searchsorted(known, number)]
+    values, turned = np.linalg.eigh((centred * weight[:, None]).T @ centred)
     whiten = turned / np.sqrt(values + 0.05 * values.mean())
     parts = scale[:, None] * (parts @ whiten)
-    made = Familiarity(_floats(parts), _floats(centre @ parts), _floats(centres @ whiten), 1.0)
-    return replace(made, unit=float(np.median(made.distances(features[inside]))))
+    familiarity = Familiarity(_floats(parts), _floats(centre @ parts), _floats(centres @ whiten), 1.0)
+    return replace(familiarity, unit=float(np.median(familiarity.distances(features[inside]))))
 
 
-def falling(distances: Floats, right: Sequence[float], knots: int = 8) -> list[tuple[float, float]]:
-    """(distance, share of right answers): the curve that fits best and never rises (pooled neighbours), thinned.
+def falling_curve(distances: Floats, right: Sequence[float], knots: int = 8) -> list[tuple[float, float]]:
+    """(distance, share of right answers): isotonic regression that never rises, thinned to at most `knots` points.
 
-    >>> falling(np.array([1, 2, 3, 4], np.float32), [1, 0.5, 0.75, 0], knots=4)
+    >>> falling_curve(np.array([1, 2, 3, 4], np.float32), [1, 0.5, 0.75, 0], knots=4)
     [(1.0, 1.0), (2.5, 0.625), (4.0, 0.0)]
     """
     order = np.argsort(distances, kind="stable")

@@ -25,9 +25,9 @@ from torch import Tensor, nn
 from medassay.models.activations import unit_rows
 from medassay.models.image import as_square
 from medassay.slides.image import read_image
+from medassay.training.augmentation import augment
 from medassay.training.familiarity import Familiarity
 from medassay.training.histology import WEIGHTS, Sample
-from medassay.training.looks import look_again
 from medassay.training.refusal import Refusal
 from medassay.training.tower import Tower
 
@@ -45,11 +45,11 @@ WHITENING, FLOOR = 0.25, 0.3
 LEAST_IMAGES = 5
 """Images that have to show a diagnosis before it is part of the vocabulary."""
 VIEWS = 3
-"""Times each image is seen: as it is, and as others would see it (`looks.py`)."""
+"""Views of each image: the image itself, and augmented copies (`augmentation.py`)."""
 CENTRING = 0.4
 """Share of the mean of a source's images, and of what is said of them, that is taken out."""
 PLAIN = 0.75
-"""Weight of the images as they are; the other looks share the rest."""
+"""Weight of the images themselves; their augmented copies share the rest."""
 SOURCES = {"pathvqa": 4.0, "lc25000": 2.0}
 """Sources that count for more than the square root of their size: they name diagnoses of all organs, and of lung."""
 
@@ -64,8 +64,10 @@ class Pooled(nn.Module):
     def forward(self, pixels: Tensor) -> Tensor:
         """Bytes [images, side, side, 3] to [images, features]."""
         maps = self.tower.lower((pixels.float().permute(0, 3, 1, 2) - 127.0) / 128.0)[FIRST_STAGE:]
-        means = [one.mean((2, 3)) for one in maps]
-        spreads = [((one - mean[:, :, None, None]).pow(2).mean((2, 3)) + 1e-8).sqrt() for one, mean in zip(maps, means)]
+        means = [stage.mean((2, 3)) for stage in maps]
+        spreads = [
+            ((stage - mean[:, :, None, None]).pow(2).mean((2, 3)) + 1e-8).sqrt() for stage, mean in zip(maps, means)
+        ]
         return torch.cat([*means, *spreads], 1)
 
 
@@ -75,7 +77,7 @@ class Maps:
 
     centre, scale: of the features. head: [features, size]. text_mean: of the texts learnt from; text_map:
     [encoder's size, size]. bank_mean, bank_root: mean of the unit vectors of the training images, and a root of
-    their covariance: how any text stands to images at large.
+    their covariance, which give the mean and spread of any text's cosine with images in general.
     """
 
     centre: Floats
@@ -96,23 +98,23 @@ class Maps:
 
 
 def read_pixels(file: Path) -> NDArray[np.uint8]:
-    """An image as the tower sees it."""
+    """The pixels of an image file, squeezed to the tower's input size."""
     return as_square(read_image(file), SIDE)
 
 
 def features(samples: Sequence[Sample], tower: Tower, views: int = VIEWS, seed: int = 0, batch: int = 32) -> Floats:
     """Pooled features [views, samples, features]; the first view is the image as it is."""
     pooled = Pooled(tower).eval().to(memory_format=torch.channels_last)
-    made: list[list[Floats]] = [[] for _ in range(views)]
+    batches_of_views: list[list[Floats]] = [[] for _ in range(views)]
     random = torch.Generator().manual_seed(seed)
     for start in range(0, len(samples), batch):
-        some = torch.from_numpy(np.stack([read_pixels(sample.file) for sample in samples[start : start + batch]]))
+        pixels = torch.from_numpy(np.stack([read_pixels(sample.file) for sample in samples[start : start + batch]]))
         with torch.inference_mode():
             for view in range(views):
-                made[view].append(pooled(look_again(some, random) if view else some).numpy())
+                batches_of_views[view].append(pooled(augment(pixels, random) if view else pixels).numpy())
         if sys.stderr.isatty():
             print(f"features {min(start + batch, len(samples))}/{len(samples)}", end="\r", file=sys.stderr)
-    return np.stack([np.concatenate(one) for one in made])
+    return np.stack([np.concatenate(view_batches) for view_batches in batches_of_views])
 
 
 def fit(seen: Floats, samples: Sequence[Sample], vectors: Mapping[str, Floats], ridge: float = RIDGE) -> Maps:
@@ -124,17 +126,17 @@ def fit(seen: Floats, samples: Sequence[Sample], vectors: Mapping[str, Floats], 
     texts = sorted({text for sample in samples for _, text in sample.texts})
     mapped = dict(zip(texts, unit_rows((np.stack([vectors[text] for text in texts]) - mean) @ text_map)))
     share = shares(samples)
-    wanted = np.stack([_shown(sample, mapped, text_map.shape[1]) for sample in samples])
-    wanted -= np.average(wanted, axis=0, weights=share)
+    targets = np.stack([_shown(sample, mapped, text_map.shape[1]) for sample in samples])
+    targets -= np.average(targets, axis=0, weights=share)
     centre, scale = standard(seen[0], share)
-    wanted = _less_source(wanted, samples, share)
+    targets = _less_source(targets, samples, share)
     inner = np.zeros((seen.shape[2], seen.shape[2]), np.float64)
-    outer = np.zeros((seen.shape[2], wanted.shape[1]), np.float64)
+    outer = np.zeros((seen.shape[2], targets.shape[1]), np.float64)
     for view, weight in zip(seen, _view_weights(len(seen))):
         rows = _less_source((view - centre) * scale, samples, share)
         weighted = (weight * share[:, None] * rows).T
         inner += weighted @ rows
-        outer += weighted @ wanted
+        outer += weighted @ targets
     inner[np.diag_indices_from(inner)] += ridge * np.trace(inner) / len(samples)
     head = np.linalg.solve(inner, outer).astype(np.float32)
     return complete(centre, scale, head, mean, text_map, seen[0], share)
@@ -146,21 +148,21 @@ def _view_weights(views: int) -> list[float]:
 
 def _less_source(rows: Floats, samples: Sequence[Sample], share: Floats) -> Floats:
     """Rows without `CENTRING` of the mean of their source."""
-    made = rows.copy()
+    centred = rows.copy()
     names = np.array([sample.source for sample in samples])
     for name in set(names.tolist()):
         inside = names == name
         if share[inside].sum() > 0:
-            made[inside] -= CENTRING * np.average(rows[inside], axis=0, weights=share[inside]).astype(np.float32)
-    return made
+            centred[inside] -= CENTRING * np.average(rows[inside], axis=0, weights=share[inside]).astype(np.float32)
+    return centred
 
 
 def shares(samples: Sequence[Sample]) -> Floats:
-    """How much an image counts: each source by the square root of its size; 0 where nothing is said of it."""
+    """The weight of each image: every source by the square root of its size; 0 for images without texts."""
     counts = Counter(sample.source for sample in samples if sample.texts)
     weight = {source: SOURCES.get(source, 1.0) * count**-0.5 for source, count in counts.items()}
-    made = np.array([weight[s.source] if s.texts else 0.0 for s in samples], np.float32)
-    return np.asarray(made / made.sum(), np.float32)
+    weights = np.array([weight[s.source] if s.texts else 0.0 for s in samples], np.float32)
+    return np.asarray(weights / weights.sum(), np.float32)
 
 
 def text_space(samples: Sequence[Sample], vectors: Mapping[str, Floats]) -> tuple[Floats, Floats]:
@@ -183,25 +185,25 @@ def standard(features: Floats, share: Floats) -> tuple[Floats, Floats]:
 def complete(
     centre: Floats, scale: Floats, head: Floats, text_mean: Floats, text_map: Floats, features: Floats, share: Floats
 ) -> Maps:
-    """Maps with the bank: how images at large stand to texts."""
-    found = unit_rows((features - centre) * scale @ head)
-    bank_mean = np.average(found, axis=0, weights=share)
-    spread = ((found - bank_mean) * share[:, None]).T @ (found - bank_mean) / share.sum()
+    """Maps with the mean and covariance of the image vectors."""
+    vectors = unit_rows((features - centre) * scale @ head)
+    bank_mean = np.average(vectors, axis=0, weights=share)
+    spread = ((vectors - bank_mean) * share[:, None]).T @ (vectors - bank_mean) / share.sum()
     values, axes = np.linalg.eigh(spread)
     root = axes * np.sqrt(np.maximum(values, 0))
     numbers = (centre, scale, head, text_mean, text_map, bank_mean, root)
-    return Maps(*(np.asarray(one, np.float32) for one in numbers))
+    return Maps(*(np.asarray(array, np.float32) for array in numbers))
 
 
 def _shown(sample: Sample, mapped: Mapping[str, Floats], size: int) -> Floats:
-    """The weighted mean of a sample's texts; zeros where nothing is said."""
+    """The weighted mean of a sample's texts; zeros where it has none."""
     if not sample.texts:
         return np.zeros(size, np.float32)
     kinds = [kind for kind, _ in sample.texts]
     weights = np.array([WEIGHTS[kind] / kinds.count(kind) for kind in kinds], np.float32)
     rows = np.stack([mapped[text] for _, text in sample.texts])
-    made: Floats = weights @ rows / weights.sum()
-    return made
+    mean: Floats = weights @ rows / weights.sum()
+    return mean
 
 
 class ImageGraph(nn.Module):
@@ -223,10 +225,11 @@ class ImageGraph(nn.Module):
         self.sources = nn.Parameter(_tensor(known.centres / known.unit))
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Unit vectors, log odds against H&E by the features, and distance from the known sources."""
         pooled = self.pooled(pixels)
         vectors = _normal(((pooled - self.centre) * self.scale) @ self.head)
-        place = pooled @ self.parts - self.shift
-        distance = (place[:, None] - self.sources[None]).pow(2).sum(2).min(1).values.sqrt()
+        coordinates = pooled @ self.parts - self.shift
+        distance = (coordinates[:, None] - self.sources[None]).pow(2).sum(2).min(1).values.sqrt()
         return vectors, (pooled @ self.deep)[:, 0] + self.bias, distance
 
 
@@ -240,6 +243,7 @@ class TextGraph(nn.Module):
         self.vocabulary = nn.Parameter(_tensor(vocabulary))
 
     def forward(self, embedding: Tensor) -> tuple[Tensor, ...]:
+        """Vectors, mean, spread, coverage and nearest of the texts; vectors, mean and spread of the vocabulary."""
         coverage, nearest = (_normal(embedding) @ _normal(self.vocabulary).T).max(1)
         return (*self._standing(embedding), coverage, nearest, *self._standing(self.vocabulary))
 

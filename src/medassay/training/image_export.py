@@ -44,24 +44,24 @@ def train_image(data: Path, base: Path, out: Path, seed: int = 0) -> dict[str, f
     tower = load_tower(base)
     models = ModelSet(HOME)
     vectors = text_vectors(every, EmbeddedEncoder(models, "encoder"))
-    seen = features(every, tower, seed=seed)
+    views = features(every, tower, seed=seed)
     # Sources whose licence keeps them out of weights that are passed on are tested, never learnt from.
     learnt = [i for i, sample in enumerate(every) if not sample.test_only]
     samples = [every[i] for i in learnt]
     figures = {
         f"{name}_by_{by}": value
         for by in ("image", "caption")
-        for name, value in cross_validate(seen[:, learnt], samples, vectors, by, seed).items()
+        for name, value in cross_validate(views[:, learnt], samples, vectors, by, seed).items()
     }
-    for source, found in leave_sources_out(seen, every, vectors, fit).items():
-        figures |= {f"{name}_{source}_unseen": value for name, value in found.items()}
-    refusal, refused = train_refusal(data, tower, samples, seen[0, learnt], seed)
+    for source, source_figures in leave_sources_out(views, every, vectors, fit).items():
+        figures |= {f"{name}_{source}_unseen": value for name, value in source_figures.items()}
+    refusal, refused = train_refusal(data, tower, samples, views[0, learnt], seed)
     figures |= refused
     out.mkdir(parents=True, exist_ok=True)
-    maps = fit(seen[:, learnt], samples, vectors)
-    known = fit_familiarity(seen[0, learnt], [sample.source for sample in samples])
-    settings = write_graphs(tower, maps, known, samples, vectors, out, refusal)
-    settings["confidence"] = learn_confidence(seen, every, vectors, fit, seed)
+    maps = fit(views[:, learnt], samples, vectors)
+    familiarity = fit_familiarity(views[0, learnt], [sample.source for sample in samples])
+    settings = write_graphs(tower, maps, familiarity, samples, vectors, out, refusal)
+    settings["confidence"] = learn_confidence(views, every, vectors, fit, seed)
     settings["encoder"] = encoder_mark(models)
     origin = {"licence": "Apache-2.0", "source": f"EfficientNet-Lite ({base.name}) and the images in {data.name}"}
     write_manifest(out, "trained-image", {"image": settings}, origin)
@@ -83,7 +83,7 @@ def one_tile_each(samples: Sequence[Sample]) -> list[Sample]:
 def text_vectors(samples: Sequence[Sample], encoder: EmbeddedEncoder) -> dict[str, Floats]:
     """The encoder's vector of every text of the samples, and of the phrasings that test them."""
     texts = {text for sample in samples for _, text in sample.texts} | {s.caption for s in samples if s.caption}
-    texts |= {text for asked in words("asked").values() for text in asked} | {*asked_texts()}
+    texts |= {text for phrasings in words("asked").values() for text in phrasings} | {*asked_texts()}
     ordered = sorted(texts)
     return dict(zip(ordered, encoder.embed(ordered)))
 

@@ -1,4 +1,4 @@
-"""How well an image model tells what an image shows: held-out figures, with controls beside them.
+"""Held-out figures of an image model: how well it identifies what an image shows, with controls.
 
 Every figure is measured on images of folds that the maps were not fitted on: PathVQA parted by image or by
 caption string, LC25000 by source group. A figure is a share or an area under the curve, 0–1; 0.5 (five classes: 0.2)
@@ -45,14 +45,14 @@ def cross_validate(
     """Means over five folds of the maps that `fit` makes; `by`: `image` parts PathVQA by image, `caption` by string."""
     keys = [s.file.name if by == "image" and s.source == "pathvqa" else s.group for s in samples]
     folds = np.array(folds_by_group(keys, 5, seed))
-    found: dict[str, list[float]] = {}
+    values_of: dict[str, list[float]] = {}
     for fold in range(5):
-        learnt, held = np.flatnonzero(folds != fold).tolist(), np.flatnonzero(folds == fold).tolist()
+        learnt, test = np.flatnonzero(folds != fold).tolist(), np.flatnonzero(folds == fold).tolist()
         maps = fit(seen[:, learnt], [samples[i] for i in learnt], vectors)
         known = {samples[i].caption for i in learnt}
-        for name, value in measure(maps, seen[0, held], [samples[i] for i in held], vectors, known).items():
-            found.setdefault(name, []).append(value)
-    return {name: float(np.mean(values)) for name, values in found.items()}
+        for name, value in measure(maps, seen[0, test], [samples[i] for i in test], vectors, known).items():
+            values_of.setdefault(name, []).append(value)
+    return {name: float(np.mean(values)) for name, values in values_of.items()}
 
 
 def measure(
@@ -61,9 +61,9 @@ def measure(
     """All figures on held-out samples; `known` are the caption strings learnt from."""
     images = maps.images(seen)
     figures: dict[str, float] = {}
-    at = [i for i, s in enumerate(samples) if s.source == "pathvqa" and s.caption]
-    if len(at) > NEGATIVES:
-        figures |= _captions(maps, images[at], [samples[i] for i in at], vectors, known)
+    captioned = [i for i, s in enumerate(samples) if s.source == "pathvqa" and s.caption]
+    if len(captioned) > NEGATIVES:
+        figures |= _captions(maps, images[captioned], [samples[i] for i in captioned], vectors, known)
     for source, name in (("lc25000", "lc25000_zero_shot"), ("oral", "oral_zero_shot")):
         chosen = [i for i, s in enumerate(samples) if s.source == source]
         if chosen:
@@ -97,17 +97,17 @@ def _reports(maps: Maps, images: Floats, samples: Sequence[Sample], vectors: Map
     """The tagged phrases of an image as a report on it: calibrated grounding, true against another organ's report."""
     bank = maps.texts(np.stack([vectors[p] for p in sorted({p for s in samples for p in s.phrases})]))
     scaled = np.sort(_standing(maps, bank, images), axis=0)
-    at = [i for i, s in enumerate(samples) if s.phrases and s.process != "G"]
+    described = [i for i, s in enumerate(samples) if s.phrases and s.process != "G"]
     random = np.random.default_rng(2)
     true, false, single, shuffled, high, low = [], [], [], [], [], []
-    for i in at:
-        far = [j for j in random.permutation(at).tolist() if samples[j].organ != samples[i].organ][:8]
-        own = _calibrated(maps, samples[i], images[i], scaled[:, i], vectors)
-        other = [_calibrated(maps, samples[j], images[i], scaled[:, i], vectors) for j in far]
-        true.append(own.mean())
-        false += [one.mean() for one in other]
-        single.append(own)
-        shuffled += other
+    for i in described:
+        far = [j for j in random.permutation(described).tolist() if samples[j].organ != samples[i].organ][:8]
+        true_scores = _calibrated(maps, samples[i], images[i], scaled[:, i], vectors)
+        false_scores = [_calibrated(maps, samples[j], images[i], scaled[:, i], vectors) for j in far]
+        true.append(true_scores.mean())
+        false += [scores.mean() for scores in false_scores]
+        single.append(true_scores)
+        shuffled += false_scores
         high.append(maps.texts(np.stack([vectors[p] for p in samples[i].phrases])) @ images[i])
         low += [maps.texts(np.stack([vectors[p] for p in samples[j].phrases])) @ images[i] for j in far]
     if not shuffled:
@@ -123,10 +123,10 @@ def _reports(maps: Maps, images: Floats, samples: Sequence[Sample], vectors: Map
 
 
 def _standing(maps: Maps, texts: Floats, images: Floats) -> Floats:
-    """Similarity [texts, images] on the scale of what each text reaches on images at large."""
+    """Similarity [texts, images], standardised by each text's mean and spread on images in general."""
     spread = np.linalg.norm(texts @ maps.bank_root, axis=1)
-    made: Floats = (texts @ images.T - (texts @ maps.bank_mean)[:, None]) / spread[:, None]
-    return made
+    standardised: Floats = (texts @ images.T - (texts @ maps.bank_mean)[:, None]) / spread[:, None]
+    return standardised
 
 
 def _calibrated(
@@ -140,16 +140,16 @@ def _zero_shot(
     maps: Maps, images: Floats, labels: Sequence[str], vectors: Mapping[str, Floats], name: str
 ) -> dict[str, float]:
     """Balanced accuracy from phrasings never learnt, and hard swaps within an organ; means over phrasings."""
-    asked = {label: texts for label, texts in words("asked").items() if label in set(labels)}
-    classes = list(asked)
+    phrasings = {label: texts for label, texts in words("asked").items() if label in set(labels)}
+    classes = list(phrasings)
     truth = np.array([classes.index(label) for label in labels])
     accuracies, swaps = [], []
-    for texts in zip(*asked.values()):
+    for texts in zip(*phrasings.values()):
         scores = images @ maps.texts(np.stack([vectors[text] for text in texts])).T
         best = scores.argmax(1)
         accuracies.append(np.mean([np.mean(best[truth == i] == i) for i in range(len(classes))]))
-        for one, other in (pair for a, b in SWAPS if {a, b} <= set(classes) for pair in ((a, b), (b, a))):
-            rows = scores[truth == classes.index(one)]
-            swaps.append(np.mean(rows[:, classes.index(one)] > rows[:, classes.index(other)]))
+        for right, wrong in (pair for a, b in SWAPS if {a, b} <= set(classes) for pair in ((a, b), (b, a))):
+            rows = scores[truth == classes.index(right)]
+            swaps.append(np.mean(rows[:, classes.index(right)] > rows[:, classes.index(wrong)]))
     figures = {name: float(np.mean(accuracies)), f"{name}_worst_phrasing": float(np.min(accuracies))}
     return figures | ({"hard_swap": float(np.mean(swaps))} if swaps else {})

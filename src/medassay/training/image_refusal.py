@@ -1,4 +1,4 @@
-"""The refusal of what is not H&E, trained on H&E of all sources, other stains and painted strangers."""
+"""The refusal of what is not H&E, trained on H&E of all sources, other stains and painted images."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import torch
 from medassay.models.image import coarse
 from medassay.models.stains import stain_colours
 from medassay.slides.image import Pixels
+from medassay.training.foreign_images import KINDS, make_foreign_image
 from medassay.training.histology import Sample, read_others
 from medassay.training.image import Floats, Pooled, read_pixels
 from medassay.training.refusal import LEAST, Refusal, fit_refusal, held_out
-from medassay.training.strangers import KINDS, make_stranger
 from medassay.training.tower import Tower
 
 PAINTED_EACH = 50
@@ -26,7 +26,7 @@ def train_refusal(
 ) -> tuple[Refusal | None, dict[str, float]]:
     """The refusal and its held-out figures; None where the folder has no images that are not H&E.
 
-    samples: H&E of all sources; those tagged as gross photographs count on neither side. seen: their features.
+    samples: H&E of all sources; those tagged as gross photographs are left out. seen: their features.
     """
     others = read_others(data)
     if not others:
@@ -36,12 +36,12 @@ def train_refusal(
     colours = [stain_colours(coarse(read_pixels(sample.file))) for sample in images]
     random = np.random.default_rng(seed)
     drawn = [read_pixels(images[i].file) for i in random.integers(0, len(images), PAINTED_EACH)]
-    strangers = [(f"!{source}", read_pixels(file)) for file, source in others]
-    strangers += [(f"~{kind}", make_stranger(kind, section, random)) for kind in KINDS for section in drawn]
-    deep = np.concatenate([seen[chosen], _features([pixels for _, pixels in strangers], tower)])
-    known = np.stack([*colours, *(stain_colours(coarse(pixels)) for _, pixels in strangers)])
-    sources = [sample.source for sample in images] + [source for source, _ in strangers]
-    foreign = [False] * len(images) + [True] * len(strangers)
+    foreign_images = [(f"!{source}", read_pixels(file)) for file, source in others]
+    foreign_images += [(f"~{kind}", make_foreign_image(kind, section, random)) for kind in KINDS for section in drawn]
+    deep = np.concatenate([seen[chosen], _features([pixels for _, pixels in foreign_images], tower)])
+    known = np.stack([*colours, *(stain_colours(coarse(pixels)) for _, pixels in foreign_images)])
+    sources = [sample.source for sample in images] + [source for source, _ in foreign_images]
+    foreign = [False] * len(images) + [True] * len(foreign_images)
     odds = held_out(deep, known, sources, foreign, seed=seed)
     figures = {
         "sections_refused": float((odds[: len(images)] >= LEAST).mean()),

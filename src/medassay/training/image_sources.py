@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medassay.training.annotation import folds_by_group
-from medassay.training.familiarity import falling, fit_familiarity
+from medassay.training.familiarity import falling_curve, fit_familiarity
 from medassay.training.histology import Sample, words
 from medassay.training.image import Floats, Maps
 from medassay.training.image_figures import auc
@@ -30,30 +30,30 @@ Fit = Callable[[Floats, Sequence[Sample], Mapping[str, Floats]], Maps]
 def leave_sources_out(
     seen: Floats, samples: Sequence[Sample], vectors: Mapping[str, Floats], fit: Fit
 ) -> dict[str, dict[str, float]]:
-    """Figures of each source, by maps that saw none of its images. What is `test_only` is tested and never learnt.
+    """Figures of each source, by maps fitted without its images; samples that are `test_only` are never fitted on.
 
     seen: features [views, samples, features]. vectors: of every text of the samples and of `asked_texts`.
     """
     figures = {}
-    for source, learnt, held in parted(samples):
+    for source, learnt, test in source_splits(samples):
         maps = fit(seen[:, learnt], [samples[i] for i in learnt], vectors)
-        figures[source] = measure_source(maps.images(seen[0, held]), maps, [samples[i] for i in held], vectors)
+        figures[source] = measure_source(maps.images(seen[0, test]), maps, [samples[i] for i in test], vectors)
     return figures
 
 
-def parted(samples: Sequence[Sample]) -> Iterator[tuple[str, list[int], list[int]]]:
-    """(source, others to learn from, its own) of each source in turn."""
+def source_splits(samples: Sequence[Sample]) -> Iterator[tuple[str, list[int], list[int]]]:
+    """For each source: its name, the indices of other sources' samples to train on, and those of its own to test on."""
     for source in sorted({sample.source for sample in samples}):
-        held = [i for i, sample in enumerate(samples) if sample.source == source]
+        test = [i for i, sample in enumerate(samples) if sample.source == source]
         learnt = [i for i, sample in enumerate(samples) if sample.source != source and not sample.test_only]
-        if len(held) >= LEAST and learnt:
-            yield source, learnt, held
+        if len(test) >= LEAST and learnt:
+            yield source, learnt, test
 
 
 def learn_confidence(
     seen: Floats, samples: Sequence[Sample], vectors: Mapping[str, Floats], fit: Fit, seed: int = 0
 ) -> list[tuple[float, float]]:
-    """(distance from the known sources, confidence 0–1): what the answers on images never seen are worth there.
+    """(distance from the known sources, confidence 0–1): the value of answers about unseen images at that distance.
 
     Images of known sources (five folds) and of sources left out are asked for organ and malignancy; the share of
     right answers is a curve that never rises with distance. Confidence is what that share has above chance, as a part
@@ -62,17 +62,17 @@ def learn_confidence(
     folds = np.array(folds_by_group([sample.group for sample in samples], 5, seed))
     closed = np.array([sample.test_only for sample in samples])
     rounds = [(np.flatnonzero((folds != k) & ~closed), np.flatnonzero((folds == k) & ~closed)) for k in range(5)]
-    rounds += [(np.array(learnt), np.array(held)) for _, learnt, held in parted(samples)]
+    rounds += [(np.array(learnt), np.array(test)) for _, learnt, test in source_splits(samples)]
     distances, right = [], []
-    for learnt, held in rounds:
-        inside, outside = [samples[int(i)] for i in learnt], [samples[int(i)] for i in held]
+    for learnt, test in rounds:
+        inside, outside = [samples[int(i)] for i in learnt], [samples[int(i)] for i in test]
         maps = fit(seen[:, learnt], inside, vectors)
-        known = fit_familiarity(seen[0, learnt], [sample.source for sample in inside])
-        answers = right_answers(maps.images(seen[0, held]), maps, outside, vectors)
-        asked = np.isfinite(answers)
-        distances.append(known.distances(seen[0, held])[asked])
-        right.append(answers[asked])
-    curve = falling(np.concatenate(distances), np.concatenate(right).tolist())
+        familiarity = fit_familiarity(seen[0, learnt], [sample.source for sample in inside])
+        answers = right_answers(maps.images(seen[0, test]), maps, outside, vectors)
+        answered = np.isfinite(answers)
+        distances.append(familiarity.distances(seen[0, test])[answered])
+        right.append(answers[answered])
+    curve = falling_curve(np.concatenate(distances), np.concatenate(right).tolist())
     places, heights = np.array(curve).T
     best = max(float(np.interp(1.0, places, heights)) - 0.5, 1e-6)
     return [(round(distance, 3), round(min(1.0, max(0.0, (share - 0.5) / best)), 3)) for distance, share in curve]
@@ -85,16 +85,18 @@ def right_answers(
 
     Both count the same; NaN where the organ is not known.
     """
-    made = np.full(len(samples), np.nan)
-    at = [i for i, sample in enumerate(samples) if words("organ").get(sample.organ)]
-    if at:
-        made[at] = _organ_shares(images[at], maps, [samples[i].organ for i in at], vectors)
-    judged = [i for i in at if samples[i].process in BENIGN | MALIGNANT]
+    share_right = np.full(len(samples), np.nan)
+    with_organ = [i for i, sample in enumerate(samples) if words("organ").get(sample.organ)]
+    if with_organ:
+        share_right[with_organ] = _organ_shares(
+            images[with_organ], maps, [samples[i].organ for i in with_organ], vectors
+        )
+    judged = [i for i in with_organ if samples[i].process in BENIGN | MALIGNANT]
     if judged:
         truth = np.array([samples[i].process in MALIGNANT for i in judged], bool)
         gaps = np.stack(_gaps(images[judged], maps, [samples[i].organ for i in judged], vectors))
-        made[judged] = (made[judged] + ((gaps > 0) == truth).mean(0)) / 2
-    return made
+        share_right[judged] = (share_right[judged] + ((gaps > 0) == truth).mean(0)) / 2
+    return share_right
 
 
 def measure_source(
@@ -106,10 +108,10 @@ def measure_source(
     `malignant_auc`, `malignant_accuracy` (balanced): means over phrasings that name the organ.
     """
     figures = {"images": float(len(samples))}
-    at = [i for i, sample in enumerate(samples) if words("organ").get(sample.organ)]
-    if at:
-        figures["organ"] = _organ_rank(images[at], maps, [samples[i].organ for i in at], vectors)
-    judged = [i for i in at if samples[i].process in BENIGN | MALIGNANT]
+    with_organ = [i for i, sample in enumerate(samples) if words("organ").get(sample.organ)]
+    if with_organ:
+        figures["organ"] = _organ_rank(images[with_organ], maps, [samples[i].organ for i in with_organ], vectors)
+    judged = [i for i in with_organ if samples[i].process in BENIGN | MALIGNANT]
     truth = np.array([samples[i].process in MALIGNANT for i in judged], bool)
     if min(truth.sum(), (~truth).sum()) >= LEAST:
         gaps = _gaps(images[judged], maps, [samples[i].organ for i in judged], vectors)
@@ -126,8 +128,8 @@ def measure_source(
 def asked_texts() -> list[str]:
     """Texts that the figures ask about, beyond those that images are learnt from."""
     names = [names[0] for names in words("organ").values() if names]
-    asked = [pattern.format(organ=name) for name in names for side in words("judged").values() for pattern in side]
-    return sorted({*names, *asked, *words("process")["i"]})
+    questions = [pattern.format(organ=name) for name in names for side in words("judged").values() for pattern in side]
+    return sorted({*names, *questions, *words("process")["i"]})
 
 
 def _organ_rank(images: Floats, maps: Maps, organs: Sequence[str], vectors: Mapping[str, Floats]) -> float:
@@ -143,8 +145,8 @@ def _organ_shares(
     names = {organ: phrases[0] for organ, phrases in words("organ").items() if phrases}
     keys = list(names)
     table = images @ maps.texts(np.stack([vectors[name] for name in names.values()])).T
-    own = np.array([keys.index(organ) for organ in organs])
-    return np.asarray((table < table[np.arange(len(own)), own][:, None]).sum(1) / (len(keys) - 1))
+    organ_columns = np.array([keys.index(organ) for organ in organs])
+    return np.asarray((table < table[np.arange(len(organ_columns)), organ_columns][:, None]).sum(1) / (len(keys) - 1))
 
 
 def _gaps(

@@ -57,53 +57,53 @@ class Embedding(nn.Module):
     def __init__(self, concepts: int, relations: int, recipe: Recipe, start: Matrix | None) -> None:
         super().__init__()
         self.kind, self.margin = recipe.kind, recipe.margin
-        made = torch.randn(concepts, recipe.size) if start is None else torch.from_numpy(start.copy())
+        initial = torch.randn(concepts, recipe.size) if start is None else torch.from_numpy(start.copy())
         # Sparse: a step touches a few thousand concepts of tens of thousands.
-        self.concepts = nn.Embedding.from_pretrained(functional.normalize(made, dim=1), freeze=False, sparse=True)
+        self.concepts = nn.Embedding.from_pretrained(functional.normalize(initial, dim=1), freeze=False, sparse=True)
         if recipe.kind == "rotate":
             self.relations = nn.Parameter((torch.rand(relations, recipe.size // 2) - 0.5) * 0.1)
         elif recipe.kind == "complex":
-            one = torch.cat([torch.ones(relations, recipe.size // 2), torch.zeros(relations, recipe.size // 2)], 1)
-            self.relations = nn.Parameter(one + 0.1 * torch.randn_like(one))
+            identity = torch.cat([torch.ones(relations, recipe.size // 2), torch.zeros(relations, recipe.size // 2)], 1)
+            self.relations = nn.Parameter(identity + 0.1 * torch.randn_like(identity))
         else:
             self.relations = nn.Parameter(0.1 * torch.randn(relations, recipe.size))
 
-    def at(self, rows: Tensor) -> Tensor:
-        """The concepts' vectors at unit length, so that distance and cosine say the same."""
+    def unit_vectors(self, rows: Tensor) -> Tensor:
+        """The concepts' vectors at unit length, so that distance and cosine give the same order."""
         return functional.normalize(self.concepts(rows), dim=1)
 
     def table(self) -> Tensor:
         """The vectors of all concepts, at unit length."""
         return functional.normalize(self.concepts.weight.detach(), dim=1)
 
-    def forth(self, heads: Tensor, relations: Tensor) -> Tensor:
-        """Where the tails of (head, relation) should be."""
+    def predict_tails(self, heads: Tensor, relations: Tensor) -> Tensor:
+        """The predicted vectors of the tails of (head, relation)."""
         return self._turn(heads, relations, 1.0)
 
-    def back(self, tails: Tensor, relations: Tensor) -> Tensor:
-        """Where the heads of (relation, tail) should be."""
+    def predict_heads(self, tails: Tensor, relations: Tensor) -> Tensor:
+        """The predicted vectors of the heads of (relation, tail)."""
         return self._turn(tails, relations, -1.0)
 
-    def _turn(self, at: Tensor, relations: Tensor, sign: float) -> Tensor:
+    def _turn(self, vectors: Tensor, relations: Tensor, sign: float) -> Tensor:
         r = self.relations[relations]
         if self.kind == "transe":
-            return at + sign * r
+            return vectors + sign * r
         if self.kind == "rotate":
             real, imaginary = torch.cos(r), torch.sin(r)
         else:
             real, imaginary = r.chunk(2, dim=1)
-        a, b = at.chunk(2, dim=1)
+        a, b = vectors.chunk(2, dim=1)
         return torch.cat([a * real - sign * b * imaginary, sign * a * imaginary + b * real], dim=1)
 
-    def near(self, where: Tensor, concepts: Tensor) -> Tensor:
-        """Scores [places, concepts]."""
+    def scores(self, where: Tensor, concepts: Tensor) -> Tensor:
+        """Scores [predictions, concepts] of predicted vectors `where` with all `concepts`."""
         if self.kind == "complex":
             return self.margin * where @ concepts.T
         squares = where.square().sum(1, keepdim=True) + concepts.square().sum(1) - 2 * where @ concepts.T
         return self.margin * (1.0 - squares.clamp_min(1e-9).sqrt())
 
-    def near_each(self, where: Tensor, concepts: Tensor) -> Tensor:
-        """Scores [places], each of its own concept."""
+    def pair_scores(self, where: Tensor, concepts: Tensor) -> Tensor:
+        """Scores [predictions] of each predicted vector with its own concept."""
         if self.kind == "complex":
             return self.margin * (where * concepts).sum(1)
         return self.margin * (1.0 - (where - concepts).square().sum(1).clamp_min(1e-9).sqrt())
@@ -111,24 +111,24 @@ class Embedding(nn.Module):
 
 def loss_of(model: Embedding, batch: Tensor, drawn: Tensor, temperature: float) -> Tensor:
     """Self-adversarial loss (Sun et al., equation 5) of a batch; drawn concepts stand in for heads and for tails."""
-    heads, tails, others = model.at(torch.cat([batch[:, 0], batch[:, 2], drawn])).split(
+    heads, tails, others = model.unit_vectors(torch.cat([batch[:, 0], batch[:, 2], drawn])).split(
         [len(batch), len(batch), len(drawn)]
     )
     relations = batch[:, 1]
     total = torch.zeros((), device=batch.device)
     for where, true, ids in (
-        (model.forth(heads, relations), tails, batch[:, 2]),
-        (model.back(tails, relations), heads, batch[:, 0]),
+        (model.predict_tails(heads, relations), tails, batch[:, 2]),
+        (model.predict_heads(tails, relations), heads, batch[:, 0]),
     ):
-        false = model.near(where, others).masked_fill(drawn[None] == ids[:, None], -1e4)
+        false = model.scores(where, others).masked_fill(drawn[None] == ids[:, None], -1e4)
         weight = (temperature * false).softmax(1).detach()
-        total = total - functional.logsigmoid(model.near_each(where, true)).mean()
+        total = total - functional.logsigmoid(model.pair_scores(where, true)).mean()
         total = total - (weight * functional.logsigmoid(-false)).sum(1).mean()
     return total / 4
 
 
 def fit_vectors(model: Embedding, triples: Triples, recipe: Recipe, epochs: int) -> list[float]:
-    """Train in place on the triples, the rate falling to 0; the mean loss of each epoch."""
+    """Train in place on the triples, the rate falling_curve to 0; the mean loss of each epoch."""
     device = model.relations.device
     data = torch.from_numpy(triples.astype(np.int64)).to(device)
     optimisers = (
@@ -164,21 +164,21 @@ def link_prediction(model: Embedding, graph: Graph, test: Triples) -> dict[str, 
     asked about. Ties count in full against the true concept.
     """
     table = model.table()
-    known: dict[tuple[int, int, int], list[int]] = {}
+    true_ends: dict[tuple[int, int, int], list[int]] = {}
     for h, r, t in graph.triples.tolist():
-        known.setdefault((0, h, r), []).append(t)
-        known.setdefault((1, t, r), []).append(h)
+        true_ends.setdefault((0, h, r), []).append(t)
+        true_ends.setdefault((1, t, r), []).append(h)
     ranks = []
     for some in torch.from_numpy(test.astype(np.int64)).to(table.device).split(256):
         h, r, t = some.T
-        for side, asked, true in ((0, h, t), (1, t, h)):
+        for side, known_ends, true in ((0, h, t), (1, t, h)):
             with torch.no_grad():
-                where = (model.back if side else model.forth)(table[asked], r)
-                scores = model.near(where, table)
-            own = scores.gather(1, true[:, None])
-            for i, (one, relation) in enumerate(zip(asked.tolist(), r.tolist())):
-                scores[i, [one, *known[(side, one, relation)]]] = -torch.inf
-            ranks.append(1 + (scores >= own).sum(1))
+                where = (model.predict_heads if side else model.predict_tails)(table[known_ends], r)
+                scores = model.scores(where, table)
+            true_scores = scores.gather(1, true[:, None])
+            for i, (concept, relation) in enumerate(zip(known_ends.tolist(), r.tolist())):
+                scores[i, [concept, *true_ends[(side, concept, relation)]]] = -torch.inf
+            ranks.append(1 + (scores >= true_scores).sum(1))
     rank = torch.cat(ranks).double()
     return {"mrr": float((1 / rank).mean()), "hits_at_10": float((rank <= 10).double().mean())}
 
@@ -203,16 +203,16 @@ def name_vectors(graph: Graph) -> Matrix:
 
     encoder = load("encoder")
     texts = [label.lower() for label in graph.labels]
-    made = [encoder.embed(texts[i : i + 1024]) for i in range(0, len(texts), 1024)]
-    return np.concatenate(made)
+    parts = [encoder.embed(texts[i : i + 1024]) for i in range(0, len(texts), 1024)]
+    return np.concatenate(parts)
 
 
 def project(vectors: Matrix, size: int) -> Matrix:
     """The `size` directions of largest variance, mean taken out, rows at unit length."""
     centred = vectors - vectors.mean(axis=0)
     _, axes = np.linalg.eigh(centred.T.astype(np.float64) @ centred)
-    kept: Matrix = (centred @ axes[:, ::-1][:, :size]).astype(np.float32)
-    unit: Matrix = unit_rows(kept)
+    projected: Matrix = (centred @ axes[:, ::-1][:, :size]).astype(np.float32)
+    unit: Matrix = unit_rows(projected)
     return unit
 
 
@@ -256,9 +256,9 @@ def train_kge(
     recipe = replace(recipe or Recipe(), seed=seed)
     recipe = recipe if epochs is None else replace(recipe, epochs=epochs)
     if umls is not None:
-        graph = read_umls(umls, [one.strip() for one in sources.split(",") if one.strip()])
+        graph = read_umls(umls, [entry.strip() for entry in sources.split(",") if entry.strip()])
     elif ontologies:
-        graph = obo_graph([Path(one.strip()) for one in ontologies.split(",") if one.strip()])
+        graph = obo_graph([Path(entry.strip()) for entry in ontologies.split(",") if entry.strip()])
     else:
         graph = terminology_graph()
     vectors, figures = make_vectors(graph, recipe)

@@ -1,4 +1,4 @@
-"""The recipe of the `likelihood` role: copying, denoising and writing, with wrong facts to be doubted.
+"""The recipe of the `likelihood` role: copying, denoising and writing, with lower likelihood for wrong facts.
 
 Pairs that belong together are learned by cross-entropy, changed pieces of damaged targets unlearned (Welleck et al.,
 "Neural Text Generation with Unlikelihood Training", 2020), ranked pairs held apart by a soft margin (as Liu et al.,
@@ -23,7 +23,7 @@ from medassay.training.seq2seq import LikelihoodModel, Sizes
 
 
 class Stream(Sequence[Packed]):
-    """An endless row of batches, as long as the schedule's time: `steps` is its nominal length."""
+    """Batches of `source(seed)` for seed 0, 1, …, up to `steps` batches."""
 
     def __init__(self, source: Callable[[int], list[Packed]], steps: int) -> None:
         self.source = source
@@ -32,16 +32,16 @@ class Stream(Sequence[Packed]):
     def __len__(self) -> int:
         return self.steps
 
-    def __getitem__(self, place: Any) -> Any:
-        raise TypeError("a stream is only walked through")
+    def __getitem__(self, index: Any) -> Any:
+        raise TypeError("a stream can only be iterated over")
 
     def __iter__(self) -> Iterator[Packed]:
-        given = 0
+        yielded = 0
         for seed in range(self.steps):
             for batch in self.source(seed):
                 yield batch
-                given += 1
-                if given >= self.steps:
+                yielded += 1
+                if yielded >= self.steps:
                     return
 
 
@@ -52,33 +52,33 @@ def logs(model: LikelihoodModel, batch: Packed, device: torch.device) -> tuple[T
         return torch.from_numpy(table).to(device, non_blocking=True).long()
 
     windows, wanted = moved(batch.windows), moved(batch.wanted)
-    found = model(windows, (windows != 0).long(), moved(batch.places), moved(batch.given), wanted)
-    return found.float(), (wanted != 0).float()
+    log_probs = model(windows, (windows != 0).long(), moved(batch.places), moved(batch.given), wanted)
+    return log_probs.float(), (wanted != 0).float()
 
 
 def _inner(mask: Tensor) -> Tensor:
-    """The mask without the stop piece: that one tells of length, not of content."""
+    """The mask without the stop piece, which depends on the length and not on the content."""
     return mask.scatter(1, (mask.sum(1).long() - 1)[:, None], 0.0)
 
 
 def loss_of(model: LikelihoodModel, batch: Packed, device: torch.device, unlearn: float, rank: float) -> Tensor:
-    """Cross-entropy a piece, unlikelihood of wrong pieces, soft margins of ranks."""
-    found, mask = logs(model, batch, device)
+    """Cross-entropy per piece, unlikelihood of wrong pieces, soft margins of ranks."""
+    log_probs, mask = logs(model, batch, device)
     learn = torch.tensor(batch.learn, device=device)[:, None] * mask
-    loss = -(found * learn).sum() / learn.sum().clamp(min=1.0)
+    loss = -(log_probs * learn).sum() / learn.sum().clamp(min=1.0)
     if batch.wrong.any():
         wrong = torch.from_numpy(batch.wrong).to(device).float()
-        miss = torch.log1p(-found.exp().clamp(max=1 - 1e-4))
+        miss = torch.log1p(-log_probs.exp().clamp(max=1 - 1e-4))
         loss = loss - unlearn * (miss * wrong).sum() / wrong.sum()
     if batch.ranks:
         inner = _inner(mask)
-        sums = (found * inner).sum(1)
+        sums = (log_probs * inner).sum(1)
         means = sums / inner.sum(1).clamp(min=1.0)
         better, worse = (torch.tensor([r[k] for r in batch.ranks], device=device) for k in (0, 1))
-        whole = torch.tensor([r[2] for r in batch.ranks], device=device)
-        gap = torch.where(whole, sums[better] - sums[worse] - 2.0, 8.0 * (means[better] - means[worse]) - 1.0)
+        by_sum = torch.tensor([r[2] for r in batch.ranks], device=device)
+        gap = torch.where(by_sum, sums[better] - sums[worse] - 2.0, 8.0 * (means[better] - means[worse]) - 1.0)
         # A sum's gradient is that of a mean times the length: it is weighed down to the same order.
-        loss = loss + rank * (F.softplus(-gap) * torch.where(whole, 0.1, 1.0)).mean()
+        loss = loss + rank * (F.softplus(-gap) * torch.where(by_sum, 0.1, 1.0)).mean()
     return loss
 
 
@@ -121,9 +121,9 @@ def mean_logs(
         chosen = order[start:stop]
         batch = packed([Group((Pair(*pairs[i]),)) for i in chosen], marks)
         with torch.no_grad():
-            found, mask = logs(model, batch, device)
+            log_probs, mask = logs(model, batch, device)
         mask = _inner(mask)
-        means = (found * mask).sum(1) / mask.sum(1).clamp(min=1.0)
+        means = (log_probs * mask).sum(1) / mask.sum(1).clamp(min=1.0)
         out[chosen] = means.float().cpu().numpy()
         start = stop
     return out

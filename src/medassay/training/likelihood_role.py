@@ -1,7 +1,7 @@
 """`medassay train likelihood`: an encoder–decoder for the role from pairs of texts that belong together.
 
 The file (CSV or JSONL) has `source` and `target`, and where there is one `wrong`: a target that carries an error.
-Every target is also learned from its own noised self. A tenth of the sources is held out.
+Every target is also learned from a noised version of itself. A tenth of the sources is held out.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ def read_text_pairs(path: Path) -> list[TextPair]:
 def marks_of(tokenizer: Any) -> Marks:
     """The pieces with a meaning in a tokenizer of BERT's kind."""
     start, stop = (tokenizer.encode("a").ids[i] for i in (0, -1))
-    found = {name: tokenizer.token_to_id(name) for name in (".", "?", "!", ";", "[MASK]")}
-    if found["[MASK]"] is None:
+    ids = {name: tokenizer.token_to_id(name) for name in (".", "?", "!", ";", "[MASK]")}
+    if ids["[MASK]"] is None:
         raise ModelError("the base's tokenizer has no [MASK], so it is no BERT tokenizer")
-    ends = frozenset(found[name] for name in ".?!;" if found[name] is not None)
-    return Marks(start, stop, found["[MASK]"], ends)
+    ends = frozenset(ids[name] for name in ".?!;" if ids[name] is not None)
+    return Marks(start, stop, ids["[MASK]"], ends)
 
 
 def material_of(pairs: Sequence[TextPair], tokenizer: Any, marks: Marks) -> Material:
     """What the recipe's tasks draw from; targets longer than a row are learned in stretches."""
 
     def pieces(texts: Sequence[str]) -> list[Pieces]:
-        return [one.ids for one in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+        return [encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
 
     sources, targets = pieces([p.source for p in pairs]), pieces([p.target for p in pairs])
     wrongs = pieces([p.wrong for p in pairs])
@@ -72,26 +72,26 @@ def material_of(pairs: Sequence[TextPair], tokenizer: Any, marks: Marks) -> Mate
         for source, target, wrong in zip(sources, targets, wrongs)
         if wrong and target
     ]
-    whole = [(source, target) for source, target in zip(sources, targets) if target]
-    return Material(documents=[target for target in targets if target], damaged=damaged, notes=whole, marks=marks)
+    notes = [(source, target) for source, target in zip(sources, targets) if target]
+    return Material(documents=[target for target in targets if target], damaged=damaged, notes=notes, marks=marks)
 
 
 def held_out_figures(
     model: LikelihoodModel, pairs: Sequence[TextPair], tokenizer: Any, marks: Marks
 ) -> dict[str, float]:
-    """On held-out pairs: mean log-probability, and how often a target beats its damaged self and another's target."""
+    """On held-out pairs: mean log-probability, and how often a target beats its damaged version and another target."""
 
-    def asked(some: Sequence[tuple[str, str]]) -> Any:
-        flat = tokenizer.encode_batch([text for pair in some for text in pair], add_special_tokens=False)
+    def mean_logs_of(text_pairs: Sequence[tuple[str, str]]) -> Any:
+        flat = tokenizer.encode_batch([text for pair in text_pairs for text in pair], add_special_tokens=False)
         return mean_logs(model, [(flat[i].ids, flat[i + 1].ids) for i in range(0, len(flat), 2)], marks)
 
-    own = asked([(p.source, p.target) for p in pairs])
-    other = asked([(p.source, q.target) for p, q in zip(pairs, [*pairs[1:], pairs[0]])])
-    figures = {"log_likelihood": float(np.mean(own)), "above_other": float(np.mean(own > other))}
+    true = mean_logs_of([(p.source, p.target) for p in pairs])
+    other = mean_logs_of([(p.source, q.target) for p, q in zip(pairs, [*pairs[1:], pairs[0]])])
+    figures = {"log_likelihood": float(np.mean(true)), "above_other": float(np.mean(true > other))}
     damaged = [i for i, p in enumerate(pairs) if p.wrong]
     if damaged:
-        wrong = asked([(pairs[i].source, pairs[i].wrong) for i in damaged])
-        figures["above_wrong"] = float(np.mean(own[damaged] > wrong))
+        wrong = mean_logs_of([(pairs[i].source, pairs[i].wrong) for i in damaged])
+        figures["above_wrong"] = float(np.mean(true[damaged] > wrong))
     return figures
 
 

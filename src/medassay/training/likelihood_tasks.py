@@ -1,8 +1,8 @@
 """What the `likelihood` role learns from, as groups of pairs in batches.
 
 A batch holds groups of (source, target) pairs. Every pair that belongs together is learned as it is. Where a target
-carries an error, its changed pieces are to be unlearned, and pairs that people would rank are ranked. Errors stand
-on both sides in equal measure: a damaged text is as likely given itself as a sound one given itself.
+has an error, its changed pieces are unlearned, and pairs that people would rank are ranked. Errors occur on both sides
+equally often: a damaged text is as likely given itself as a sound one given itself.
 """
 
 from __future__ import annotations
@@ -84,21 +84,21 @@ class Material:
 
 def changed_places(sound: Sequence[int], other: Sequence[int]) -> tuple[int, ...]:
     """Places of `other` that a shortest edit of `sound` replaces or inserts."""
-    found: list[int] = []
-    for what, _, _, first, last in SequenceMatcher(None, sound, other, autojunk=False).get_opcodes():
-        if what in ("replace", "insert"):
-            found += range(first, last)
-    return tuple(found)
+    places: list[int] = []
+    for operation, _, _, first, last in SequenceMatcher(None, sound, other, autojunk=False).get_opcodes():
+        if operation in ("replace", "insert"):
+            places += range(first, last)
+    return tuple(places)
 
 
 def sentences_of(pieces: Pieces, ends: frozenset[int]) -> list[Pieces]:
     """Pieces cut after each sentence end."""
-    out: list[Pieces] = [[]]
+    sentences: list[Pieces] = [[]]
     for piece in pieces:
-        out[-1].append(piece)
+        sentences[-1].append(piece)
         if piece in ends:
-            out.append([])
-    return [one for one in out if one]
+            sentences.append([])
+    return [sentence for sentence in sentences if sentence]
 
 
 def noised(pieces: Pieces, marks: Marks, rng: random.Random) -> Pieces:
@@ -109,8 +109,8 @@ def noised(pieces: Pieces, marks: Marks, rng: random.Random) -> Pieces:
     if rng.random() < 0.5:
         rng.shuffle(parts)
     lost = rng.choice((0.0, 0.0, 0.1, 0.3))
-    parts = [one for one in parts if rng.random() >= lost] or parts[:1]
-    flat = [piece for one in parts for piece in one]
+    parts = [sentence for sentence in parts if rng.random() >= lost] or parts[:1]
+    flat = [piece for sentence in parts for piece in sentence]
     return hidden(flat, rng.choice((0.0, 0.05, 0.15, 0.3)), marks, rng)
 
 
@@ -130,7 +130,7 @@ def hidden(pieces: Pieces, rate: float, marks: Marks, rng: random.Random) -> Pie
 
 
 def denoising(material: Material, rng: random.Random) -> Group:
-    """A stretch of a document from its noised self, alone or among its neighbours."""
+    """Part of a document from its noised version, alone or with the text around it."""
     document = rng.choice(material.documents)
     length = rng.randint(20, LONGEST)
     first = rng.randrange(max(1, len(document) - length // 2))
@@ -143,14 +143,14 @@ def denoising(material: Material, rng: random.Random) -> Group:
 
 
 def correcting(material: Material, rng: random.Random) -> Group:
-    """A text and its damaged self, each from the other and from itself: what differs is unlearned.
+    """A text and its damaged version, each from the other and from itself: what differs is unlearned.
 
-    A text that lacks something has no wrong piece of its own; it only explains the whole text less well.
+    A version with an omission has no wrong pieces; it only makes the whole text less likely.
     """
-    one = rng.choice(material.damaged)
-    kind, wrong = rng.choice(one.errors)
-    sound = one.text
-    source = sound if not one.wordings or rng.random() < 0.5 else rng.choice(one.wordings)
+    damaged = rng.choice(material.damaged)
+    kind, wrong = rng.choice(damaged.errors)
+    sound = damaged.text
+    source = sound if not damaged.wordings or rng.random() < 0.5 else rng.choice(damaged.wordings)
     added, lost = changed_places(sound, wrong), changed_places(wrong, sound)
     pairs = [Pair(source, sound, 0.5), Pair(wrong, sound, 0.0, lost), Pair(wrong, wrong, 0.2)]
     ranks = [(0, 1, True)]
@@ -206,19 +206,19 @@ def packed(groups: Sequence[Group], marks: Marks = BERT) -> Packed:
     rows: list[tuple[tuple[int, ...], Pair]] = []
     ranks: list[tuple[int, int, bool]] = []
     for group in groups:
-        ranks += [(a + len(rows), b + len(rows), whole) for a, b, whole in group.ranks]
+        ranks += [(a + len(rows), b + len(rows), by_sum) for a, b, by_sum in group.ranks]
         for pair in group.pairs:
             key = tuple(pair.source[:MOST_SOURCE])
             if key not in spans:
                 spans[key] = []
                 for start in range(0, max(1, len(key)), WINDOW):
                     part = list(key[start : start + WINDOW])
-                    # The first window's frame piece stays: a place to look at where nothing fits.
+                    # The first window's frame piece stays: attention goes there where no piece fits.
                     spans[key].append((len(windows), 0 if start == 0 else 1, len(part) + 1))
                     windows.append([marks.start, *part, marks.stop])
             rows.append((key, pair))
-    read = _table(windows, 0)
-    width = read.shape[1]
+    window_table = _table(windows, 0)
+    width = window_table.shape[1]
     places = [[w * width + k for w, first, last in spans[key] for k in range(first, last)] for key, _ in rows]
     targets = [pair.target[:LONGEST] for _, pair in rows]
     wanted = _table([[*target, marks.stop] for target in targets], 0)
@@ -226,7 +226,7 @@ def packed(groups: Sequence[Group], marks: Marks = BERT) -> Packed:
     for row, (_, pair) in enumerate(rows):
         wrong[row, [k for k in pair.wrong if k < LONGEST]] = 1
     given = _table([[marks.start, *target] for target in targets], 0)
-    return Packed(read, _table(places, -1), given, wanted, wrong, [pair.learn for _, pair in rows], ranks)
+    return Packed(window_table, _table(places, -1), given, wanted, wrong, [pair.learn for _, pair in rows], ranks)
 
 
 def _table(rows: Sequence[Pieces], fill: int) -> Table:

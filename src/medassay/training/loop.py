@@ -45,10 +45,10 @@ class Schedule:
         [1.0, 1.0, 0.75, 0.25]
         """
         warm = max(1.0, self.warmup * total)
-        left = (1.0 - step / total) / (1.0 - warm / total) if total > warm else 1.0
+        remaining = (1.0 - step / total) / (1.0 - warm / total) if total > warm else 1.0
         if self.decay == "cosine":
-            left = 0.5 * (1.0 - math.cos(math.pi * min(1.0, left)))
-        return min((step + 1) / warm, left)
+            remaining = 0.5 * (1.0 - math.cos(math.pi * min(1.0, remaining)))
+        return min((step + 1) / warm, remaining)
 
 
 def set_seed(seed: int) -> None:

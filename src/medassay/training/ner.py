@@ -88,6 +88,7 @@ class EntityModel(nn.Module):
         self.head = nn.Linear(encoder.size, labels)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Label scores [rows, length, labels]."""
         hidden = self.encoder(ids, mask, torch.zeros_like(ids))
         return self.head(self.dropout(hidden))  # type: ignore[no-any-return]
 
@@ -157,11 +158,11 @@ def char_spans(words: Words, spans: Sequence[WordSpan]) -> set[tuple[int, int, s
 
 def span_f1(
     gold: Sequence[set[tuple[int, int, str]]],
-    found: Sequence[set[tuple[int, int, str]]],
+    predicted: Sequence[set[tuple[int, int, str]]],
     types: Sequence[str] = ENTITY_TYPES,
 ) -> dict[str, float]:
     """Strict precision, recall and F1 (0–1, higher is better): same characters and same type."""
-    return set_f1(*([{span for span in spans if span[2] in types} for spans in side] for side in (gold, found)))
+    return set_f1(*([{span for span in spans if span[2] in types} for spans in side] for side in (gold, predicted)))
 
 
 def gold_spans(segment: Segment) -> set[tuple[int, int, str]]:

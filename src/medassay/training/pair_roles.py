@@ -68,7 +68,7 @@ def read_quality(path: Path) -> list[QualityPair]:
 
 
 def train_quality(path: Path, base: str, out: Path, plan: Schedule) -> dict[str, float]:
-    """A model set with the role `quality` (one number for each pair, no fidelity); figures of the held-out tenth."""
+    """Train the role `quality`, write a model set to `out` and return the figures of the held-out tenth."""
     pairs = read_quality(path)
     train, test = split_tenth(pairs, [pair.reference for pair in pairs], plan.seed)
     texts = PairTexts(load_tokenizer(base), LIMIT)
@@ -88,7 +88,7 @@ def train_quality(path: Path, base: str, out: Path, plan: Schedule) -> dict[str,
 
 
 def train_nli(path: Path, base: str, out: Path, plan: Schedule) -> dict[str, float]:
-    """A model set with the role `nli`; its combination leaves the rules out."""
+    """Train the role `nli` (combined without rules), write a model set to `out` and return the held-out figures."""
     pairs = read_nli(path)
     train, test = split_tenth(pairs, [pair.premise for pair in pairs], plan.seed)
     texts = PairTexts(load_tokenizer(base), LIMIT)
@@ -105,7 +105,7 @@ def train_nli(path: Path, base: str, out: Path, plan: Schedule) -> dict[str, flo
 
 
 def nli_figures(chances: Any, pairs: Sequence[NliPair]) -> dict[str, float]:
-    """Accuracy, and the share of contradictions found (by their chance) where one in ten others is accused."""
+    """Accuracy, and the recall of contradictions at a false-alarm rate of one in ten."""
     truth = np.array([pair.label for pair in pairs])
     figures = {"accuracy": float((np.asarray(chances).argmax(1) == truth).mean())}
     score, wrong = np.asarray(chances)[:, 2], truth == 2

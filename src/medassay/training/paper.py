@@ -98,9 +98,9 @@ def train_ner_paper(segments: Sequence[Segment], base: str, out: Path, plan: Sch
         return model(**rows, labels=gold.to(model.device)).loss  # type: ignore[no-any-return]
 
     fit(model, batches, loss_of, plan)
-    found = [_read_entities(model, tokenizer, s.text, labels) for s in test]
+    predicted = [_read_entities(model, tokenizer, s.text, labels) for s in test]
     gold = [{(e.start, e.end, e.type) for e in s.entities} for s in test]
-    figures = set_f1(gold, found)
+    figures = set_f1(gold, predicted)
     write_model(model, tokenizer, out, "ner", figures, train=len(train), test=len(test))
     return PaperResult(out, figures, len(train), len(test))
 

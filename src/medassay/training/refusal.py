@@ -1,7 +1,7 @@
-"""Is an image an H&E section at all? A logistic model of the tower's features and of the colours of stains.
+"""Whether an image is an H&E section: a logistic model of the tower's features and of the colours of stains.
 
 Learnt from H&E of many sources, images of other stains and cytology (`other/labels.csv`: image, source) and painted
-strangers (`strangers.py`). Sources count by the square root of their size.
+strangers (`foreign_images.py`). Sources count by the square root of their size.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from medassay.models.activations import sigmoid
 Floats = NDArray[np.float32]
 
 PARTS = 256
-"""Principal parts of the features that are used."""
+"""Principal components of the features that are used."""
 STRENGTH = 1e-3
 """Ridge of the logistic model."""
 FOREIGN_SHARE = 0.3
@@ -56,8 +56,8 @@ def fit_refusal(features: Floats, colours: Floats, sources: Sequence[str], forei
     values, axes = np.linalg.eigh((rows * plain[:, None]).T @ rows)
     parts = axes[:, ::-1][:, :PARTS] / np.sqrt(np.maximum(values[::-1][:PARTS], 1e-9))
     middle, spread = colours.mean(0), colours.std(0) + 0.02
-    known = np.hstack([rows @ parts, (colours - middle) / spread])
-    slopes, shift = _logistic(known, truth, weight)
+    inputs = np.hstack([rows @ parts, (colours - middle) / spread])
+    slopes, shift = _logistic(inputs, truth, weight)
     deep = scale * (parts @ slopes[: parts.shape[1]])
     stains = slopes[parts.shape[1] :] / spread
     bias = shift - float(centre @ deep) - float(middle @ stains)
@@ -65,7 +65,7 @@ def fit_refusal(features: Floats, colours: Floats, sources: Sequence[str], forei
 
 
 def refusal_settings(refusal: Refusal) -> dict[str, object]:
-    """What a manifest says of it; the part for the features lies in the graph."""
+    """The refusal's settings for a manifest; the weights of the features are in the graph."""
     return {"least": LEAST, "stains": [round(float(number), 5) for number in refusal.stains]}
 
 
@@ -88,14 +88,14 @@ def held_out(
 
 def _logistic(rows: NDArray[np.floating], truth: NDArray[np.bool_], weight: Floats) -> tuple[Floats, float]:
     """Slopes and intercept of the ridge logistic model, by Newton's method."""
-    given = np.hstack([rows, np.ones((len(rows), 1))]).astype(np.float64)
-    ridge = np.full(given.shape[1], 2 * STRENGTH)
+    inputs = np.hstack([rows, np.ones((len(rows), 1))]).astype(np.float64)
+    ridge = np.full(inputs.shape[1], 2 * STRENGTH)
     ridge[-1] = 1e-9
-    slopes = np.zeros(given.shape[1])
+    slopes = np.zeros(inputs.shape[1])
     for _ in range(30):
-        chance = sigmoid(given @ slopes)
-        slope = given.T @ (weight * (chance - truth)) + ridge * slopes
-        curve = (given * (weight * chance * (1 - chance))[:, None]).T @ given + np.diag(ridge)
+        chance = sigmoid(inputs @ slopes)
+        slope = inputs.T @ (weight * (chance - truth)) + ridge * slopes
+        curve = (inputs * (weight * chance * (1 - chance))[:, None]).T @ inputs + np.diag(ridge)
         step = np.linalg.solve(curve, slope)
         slopes -= step
         if np.abs(step).max() < 1e-6:

@@ -64,9 +64,9 @@ class RelationModel(nn.Module):
         Entity e stands in batch row `row[e]` over pieces `first[e]`…`last[e]`; pair p joins entities
         `head[p]` and `tail[p]`. Entities of a row are listed in the order of the text.
         """
-        seen = self.encoder.upper(hidden + self.tags(tags), mask)
+        states = self.encoder.upper(hidden + self.tags(tags), mask)
         width = hidden.shape[1]
-        flat = seen.reshape(-1, seen.shape[2])
+        flat = states.reshape(-1, states.shape[2])
         spans = torch.cat([flat[row * width + first], flat[row * width + last]], -1)
         gap = (first[tail] - first[head]).clamp(-FAR, FAR) + FAR
         steps = (tail - head).clamp(-ORDER, ORDER) + ORDER
@@ -74,6 +74,7 @@ class RelationModel(nn.Module):
         return self.pair(pairs)[:, 0], self.assertion(spans)
 
     def forward(self, ids: Tensor, mask: Tensor, tags: Tensor, *places: Tensor) -> tuple[Tensor, Tensor]:
+        """Pair scores [pairs] and assertion scores [entities, 3] of token ids (`read` describes the other inputs)."""
         hidden = self.encoder.below(ids, mask, torch.zeros_like(ids))
         return self.read(hidden, mask, tags, *places)
 
@@ -186,8 +187,8 @@ def relation_loss(model: RelationModel, items: Sequence[Marked]) -> Tensor:
     if len(related):
         target = torch.from_numpy(related).to(device)
         weight = torch.from_numpy(weights).to(device)
-        each = F.binary_cross_entropy_with_logits(scores.float(), target, reduction="none")
-        loss = loss + (each * weight).sum() / weight.sum().clamp(min=1.0)
+        losses = F.binary_cross_entropy_with_logits(scores.float(), target, reduction="none")
+        loss = loss + (losses * weight).sum() / weight.sum().clamp(min=1.0)
     return loss
 
 
@@ -198,8 +199,8 @@ def relation_batches(
     shuffler = random.Random(seed)
     items: list[Marked] = []
     for segment, tokens in zip(segments, words):
-        seen = jitter(segment, tokens, shuffler, noise) if noise else segment
-        marked = mark(tokens, seen.entities, seen.relations)
+        noisy = jitter(segment, tokens, shuffler, noise) if noise else segment
+        marked = mark(tokens, noisy.entities, noisy.relations)
         if marked is not None:
             items.append(replace(marked, weight=segment.weight))
     return [[items[i] for i in group] for group in buckets([len(m.ids) for m in items], batch, seed)]
@@ -219,10 +220,10 @@ def predict_relations(
             scores, stances = model(*inputs)
             linked = torch.sigmoid(scores.float()).cpu().numpy()
             stance = torch.softmax(stances.float(), -1).cpu().numpy()
-            at = 0
+            first_pair = 0
             for m, begin in zip(chunk, starts):
-                out.append((linked[at : at + len(m.pairs)], stance[begin : begin + len(m.first)]))
-                at += len(m.pairs)
+                out.append((linked[first_pair : first_pair + len(m.pairs)], stance[begin : begin + len(m.first)]))
+                first_pair += len(m.pairs)
     return out
 
 

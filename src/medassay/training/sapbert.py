@@ -21,8 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from medassay.errors import InputError
-from medassay.training.align import Concept, read_concepts
+from medassay.training.align import Concept, held_out_concepts, read_concepts
 from medassay.training.loop import Schedule, fit, pick_device, set_seed
 from medassay.training.paper import PaperResult, write_model
 from medassay.training.umls import NAMES_FILE, read_synonyms
@@ -121,12 +120,8 @@ def train_sapbert(
 
     set_seed(plan.seed)
     several = [c for c in concepts if len({name.lower() for name in c.names}) > 1]
-    if len(several) < 20:
-        raise InputError(f"alignment needs at least 20 concepts with two names or more; {len(several)} have them")
-    order = several[:]
-    random.Random(plan.seed).shuffle(order)
-    held = order[: max(1, min(2000, len(order) // 10))]
-    hidden = {c.id for c in held}
+    test = held_out_concepts(several, plan.seed)
+    hidden = {c.id for c in test}
     train = [c for c in several if c.id not in hidden]
     tokenizer = AutoTokenizer.from_pretrained(base, use_fast=True)
     model = AutoModel.from_pretrained(base).to(pick_device())
@@ -146,12 +141,12 @@ def train_sapbert(
         return similarity_loss(embed(names), owner, loss or Similarity())
 
     fit(model, batches, loss_of, plan)
-    queries = [c.names[-1].lower() for c in held]
+    queries = [c.names[-1].lower() for c in test]
     pool = [c.names[0].lower() for c in concepts]
-    known = {c.id: i for i, c in enumerate(concepts)}
-    figures = {"synonym_retrieval": _retrieved(embed, queries, [known[c.id] for c in held], pool)}
-    write_model(model, tokenizer, out, "align", figures, train=len(train), test=len(held))
-    return PaperResult(out, figures, len(train), len(held))
+    row_of = {c.id: i for i, c in enumerate(concepts)}
+    figures = {"synonym_retrieval": _retrieved(embed, queries, [row_of[c.id] for c in test], pool)}
+    write_model(model, tokenizer, out, "align", figures, train=len(train), test=len(test))
+    return PaperResult(out, figures, len(train), len(test))
 
 
 def _retrieved(embed: Any, queries: Sequence[str], right: Sequence[int], pool: Sequence[str]) -> float:
@@ -161,6 +156,6 @@ def _retrieved(embed: Any, queries: Sequence[str], right: Sequence[int], pool: S
                 yield F.normalize(embed(names[start : start + 256]).float(), dim=-1).cpu().numpy()
 
     preferred = np.concatenate(list(vectors(pool)))
-    asked = np.concatenate(list(vectors(queries)))
-    best = [int(np.argmax(preferred @ query)) for query in asked]
+    query_vectors = np.concatenate(list(vectors(queries)))
+    best = [int(np.argmax(preferred @ query)) for query in query_vectors]
     return float(np.mean([pool[b] == pool[r] for b, r in zip(best, right)]))

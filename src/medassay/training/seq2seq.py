@@ -1,6 +1,6 @@
-"""A small encoder–decoder that says how likely one text is given another, and can copy.
+"""A small encoder–decoder for the likelihood of one text given another, with a copy mechanism.
 
-The source is read by the shared trunk and own layers above it; a decoder with cross-attention foretells the
+The source is read by the shared trunk and own layers above it; a decoder with cross-attention predicts the
 target piece by piece. Each piece is either written from the vocabulary or copied from the source (See et al.,
 "Get To The Point", ACL 2017, section 2.2): a mixture of both whose share the decoder sets. The word table is
 factorised (Lan et al., ALBERT, 2020, section 3.1), started from the trunk's own, and serves as input and output.
@@ -45,17 +45,19 @@ class Attention(nn.Module):
         self.drop = drop
         self.query, self.key, self.value, self.mix = (nn.Linear(size, size) for _ in range(4))
 
-    def forward(self, hidden: Tensor, seen: Tensor, bias: Tensor) -> Tensor:
+    def forward(self, hidden: Tensor, context: Tensor, bias: Tensor) -> Tensor:
+        """States of `hidden` after attention to `context`."""
+
         def split(projected: Tensor) -> Tensor:
             rows, length, size = projected.shape
             return projected.view(rows, length, self.heads, size // self.heads).transpose(1, 2)
 
         query = split(self.query(hidden))
         drop = self.drop if self.training else 0.0
-        found = F.scaled_dot_product_attention(
-            query, split(self.key(seen)), split(self.value(seen)), attn_mask=bias.to(query.dtype), dropout_p=drop
+        attended = F.scaled_dot_product_attention(
+            query, split(self.key(context)), split(self.value(context)), attn_mask=bias.to(query.dtype), dropout_p=drop
         )
-        return self.mix(found.transpose(1, 2).reshape(hidden.shape))  # type: ignore[no-any-return]
+        return self.mix(attended.transpose(1, 2).reshape(hidden.shape))  # type: ignore[no-any-return]
 
 
 class DecoderLayer(nn.Module):
@@ -70,6 +72,8 @@ class DecoderLayer(nn.Module):
         self.own_norm, self.cross_norm, self.down_norm = (nn.LayerNorm(size, eps=eps) for _ in range(3))
 
     def forward(self, hidden: Tensor, memory: Tensor, past: Tensor, bias: Tensor) -> Tensor:
+        """States after the layer; `past` hides later target pieces, `bias` the padding of the source."""
+
         def dropped(x: Tensor) -> Tensor:
             return F.dropout(x, self.drop, self.training)
 
@@ -86,6 +90,7 @@ class Reader(nn.Module):
         self.layers = Layers([Layer(config) for _ in range(layers)])
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """The source's memory [rows, length, size]."""
         return self.layers(hidden, mask)  # type: ignore[no-any-return]
 
 
@@ -150,8 +155,8 @@ class Writer(nn.Module):
 
 def mixed(written: Tensor, copied: Tensor, share: Tensor) -> Tensor:
     """log(share · copied + (1 − share) · written), `share` before the sigmoid and `written` a logarithm."""
-    one, other = F.logsigmoid(share) + torch.log(copied + FLOOR), F.logsigmoid(-share) + written
-    return torch.maximum(one, other) + F.softplus(-(one - other).abs())
+    from_copying, from_vocabulary = F.logsigmoid(share) + torch.log(copied + FLOOR), F.logsigmoid(-share) + written
+    return torch.maximum(from_copying, from_vocabulary) + F.softplus(-(from_copying - from_vocabulary).abs())
 
 
 class LikelihoodModel(nn.Module):
@@ -167,7 +172,7 @@ class LikelihoodModel(nn.Module):
         self._start(encoder)
 
     def _start(self, encoder: SplitEncoder) -> None:
-        """Begin from the encoder: its next layers for reading, its attention and word table for writing."""
+        """Initialise from the encoder: its upper layers for the reader, its attention and word table for the writer."""
         for ours, theirs in zip(self.reader.layers.layers, encoder.upper.layers):
             ours.load_state_dict(theirs.state_dict())
         lower = [*encoder.trunk.lower.layers, *encoder.upper.layers]
@@ -197,5 +202,5 @@ class LikelihoodModel(nn.Module):
         """Log-probabilities of `wanted`; `places` [rows, source] index the flat window pieces, −1 is padding."""
         flat = self.read(windows, window_mask).reshape(-1, self.reader.layers.layers[0].query.in_features)
         mask = (places >= 0).long()
-        kept = places.clamp(min=0)
-        return self.writer(flat[kept], mask, windows.reshape(-1)[kept], given, wanted)  # type: ignore[no-any-return]
+        rows = places.clamp(min=0)
+        return self.writer(flat[rows], mask, windows.reshape(-1)[rows], given, wanted)  # type: ignore[no-any-return]

@@ -85,10 +85,12 @@ def parse_obo(text: str) -> tuple[str, dict[str, Any]]:
         fields: dict[str, list[str]] = {}
         for name, _, value in lines:
             fields.setdefault(name, []).append(value)
-        said = [re.match(r'"(.*?)" (\w+)(.*)', line) for line in fields.get("synonym", ())]
+        synonyms = [re.match(r'"(.*?)" (\w+)(.*)', line) for line in fields.get("synonym", ())]
         terms[fields["id"][0]] = {
             "label": fields["name"][0],
-            "synonyms": [one[1] for one in said if one and (one[2] == "EXACT" or "layperson" in one[3])],
+            "synonyms": [
+                synonym[1] for synonym in synonyms if synonym and (synonym[2] == "EXACT" or "layperson" in synonym[3])
+            ],
             "parents": [line.split()[0] for line in fields.get("is_a", ())],
             "relations": [tuple(line.split()[:2]) for line in fields.get("relationship", ())],
             "deprecated": fields.get("is_obsolete") == ["true"],
@@ -99,19 +101,19 @@ def parse_obo(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _distances(identity: str, terms: dict[str, Any]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    distances: dict[str, int] = {}
     edge, distance = list(terms[identity]["parents"]), 1
     while edge:
-        found.update((one, distance) for one in edge)
-        edge = sorted({up for one in edge for up in terms.get(one, {"parents": ()})["parents"]} - set(found))
+        distances.update((term, distance) for term in edge)
+        edge = sorted({up for term in edge for up in terms.get(term, {"parents": ()})["parents"]} - set(distances))
         distance += 1
-    return found
+    return distances
 
 
 def read_all(wheel: Path, hpo: Path) -> dict[str, tuple[str, dict[str, Any]]]:
     """Each ontology's release and terms, in the order of the data file."""
-    read = {name: read_wheel(wheel, name) for name in ("MONDO", "UBERON", "CL")}
-    return {**read, "HP": read_hpo(hpo)}
+    ontologies = {name: read_wheel(wheel, name) for name in ("MONDO", "UBERON", "CL")}
+    return {**ontologies, "HP": read_hpo(hpo)}
 
 
 def keep(ontology: str, identity: str, term: dict[str, Any]) -> bool:

@@ -36,6 +36,7 @@ class SameConv(nn.Conv2d):
     """Convolution whose output has ceil(input / stride) pixels, padded as TensorFlow does."""
 
     def forward(self, x: Tensor) -> Tensor:
+        """The padded convolution of `x`."""
         pads: list[int] = []
         for length, kernel, stride in reversed(list(zip(x.shape[-2:], self.kernel_size, self.stride))):
             total = max((-(-int(length) // stride) - 1) * stride + kernel - int(length), 0)
@@ -66,6 +67,7 @@ class Block(nn.Module):
         self.skips = stride == 1 and inside == outside
 
     def forward(self, x: Tensor) -> Tensor:
+        """Feature maps after the block."""
         y = F.relu6(self._bn0(self._expand_conv(x))) if self.expands else x
         y = F.relu6(self._bn1(self._depthwise_conv(y)))
         y = self._bn2(self._project_conv(y))
@@ -96,12 +98,12 @@ class Tower(nn.Module):
     def lower(self, x: Tensor) -> list[Tensor]:
         """Feature maps at the end of each of the seven stages."""
         x = F.relu6(self._bn0(self._conv_stem(x)))
-        found = []
+        maps = []
         for i, block in enumerate(self._blocks):
             x = block(x)
             if i in self.ends:
-                found.append(x)
-        return found
+                maps.append(x)
+        return maps
 
     def forward(self, x: Tensor) -> Tensor:
         """Means over the image of the last stage: [images, channels]."""
@@ -127,12 +129,12 @@ def load_tower(weights: Path) -> Tower:
     state = _read_npz(weights) if weights.suffix == ".npz" else torch.load(weights, "cpu", weights_only=True)
     for size in SCALES:
         tower = Tower(size)
-        wanted = {name: tensor for name, tensor in tower.state_dict().items() if "num_batches" not in name}
+        expected = {name: tensor for name, tensor in tower.state_dict().items() if "num_batches" not in name}
         # A larger tower has all the names of a smaller one: the number of blocks has to be the same.
-        if _blocks(state) == _blocks(wanted) and all(
-            name in state and state[name].shape == tensor.shape for name, tensor in wanted.items()
+        if _blocks(state) == _blocks(expected) and all(
+            name in state and state[name].shape == tensor.shape for name, tensor in expected.items()
         ):
-            tower.load_state_dict({name: state[name] for name in wanted}, strict=False)
+            tower.load_state_dict({name: state[name] for name in expected}, strict=False)
             return tower.eval()
     raise ModelError(f"{weights}: not the weights of EfficientNet-Lite ({', '.join(SCALES)})")
 

@@ -81,10 +81,10 @@ def make_graph(
     ids = sorted({end for head, _, tail in kept for end in (head, tail)})
     row = {identity: i for i, identity in enumerate(ids)}
     relations = tuple(sorted({relation for _, relation, _ in joined} | {IS_A}))
-    place = {relation: i for i, relation in enumerate(relations)}
-    triples = np.array(sorted({(row[h], place[r], row[t]) for h, r, t in joined}), dtype=np.int32)
-    known = {form: row[identity] for form, identity in (names or {}).items() if identity in row}
-    return Graph(ids, [labels[i] for i in ids], relations, triples, known, source)
+    number = {relation: i for i, relation in enumerate(relations)}
+    triples = np.array(sorted({(row[h], number[r], row[t]) for h, r, t in joined}), dtype=np.int32)
+    name_rows = {form: row[identity] for form, identity in (names or {}).items() if identity in row}
+    return Graph(ids, [labels[i] for i in ids], relations, triples, name_rows, source)
 
 
 def terminology_graph() -> Graph:
@@ -116,20 +116,20 @@ def name_edges(labels: Mapping[str, str], first: Mapping[str, str]) -> list[tupl
     >>> name_edges({"1": "kidney stone", "2": "kidney"}, {"kidney stone": "1", "kidney": "2"})
     [('1', 'names', '2')]
     """
-    found = []
+    edges = []
     for identity, label in labels.items():
         parts = sorted(set(words(label)))
         if not 2 <= len(parts) <= 6:
             continue
-        held: list[set[str]] = []
+        covered: list[set[str]] = []
         for size in range(len(parts) - 1, 0, -1):
-            for some in combinations(parts, size):
-                other = first.get(" ".join(some))
-                if other is None or other == identity or any(set(some) <= one for one in held):
+            for subset in combinations(parts, size):
+                other = first.get(" ".join(subset))
+                if other is None or other == identity or any(set(subset) <= larger for larger in covered):
                     continue
-                held.append(set(some))
-                found.append((identity, NAMES, other))
-    return found
+                covered.append(set(subset))
+                edges.append((identity, NAMES, other))
+    return edges
 
 
 def obo_graph(paths: Sequence[Path]) -> Graph:

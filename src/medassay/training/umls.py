@@ -87,15 +87,15 @@ def read_synonyms(path: Path) -> dict[str, tuple[str, ...]]:
         if language != "ENG" or cells[16] in ("O", "E", "Y"):
             continue
         rank = (status != "P") * 4 + (form != "PF") * 2 + (preferred != "Y")
-        known = names.setdefault(concept, {})
-        known[cells[14]] = min(rank, known.get(cells[14], rank))
-    return {concept: tuple(sorted(known, key=lambda name: known[name])) for concept, known in names.items()}
+        ranks = names.setdefault(concept, {})
+        ranks[cells[14]] = min(rank, ranks.get(cells[14], rank))
+    return {concept: tuple(sorted(ranks, key=lambda name: ranks[name])) for concept, ranks in names.items()}
 
 
 def _read_relations(path: Path, known: Collection[str], sources: Collection[str]) -> Iterator[tuple[str, str, str]]:
     """Triples of two known concepts. REL and RELA say what the second concept is to the first."""
     for cells in _rows(path, _RELATION_COLUMNS):
-        first, relation, second, named = cells[0], cells[3], cells[4], cells[7]
+        first, relation, second, label = cells[0], cells[3], cells[4], cells[7]
         source, direction, suppressed = cells[10], cells[13], cells[14]
         if suppressed in ("O", "E", "Y") or (sources and source not in sources):
             continue
@@ -104,5 +104,5 @@ def _read_relations(path: Path, known: Collection[str], sources: Collection[str]
         if relation in _BROADER:
             yield first, IS_A, second
         # Others stand in the file twice, once each way: the way the source asserted, else by the order of the ids.
-        elif named and (direction == "Y" or (direction == "" and first < second)):
-            yield second, named, first
+        elif label and (direction == "Y" or (direction == "" and first < second)):
+            yield second, label, first

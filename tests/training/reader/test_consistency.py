@@ -25,7 +25,7 @@ def test_conflicting_passages_are_given_as_quoted_and_as_sentences_both_ways(tmp
     sound = {"image": "b.jpg", "level": 0, "report": "Benign breast tissue. No atypia is seen.", "parts": []}
     (data / "histology/graded.jsonl").write_text(json.dumps(wrong) + "\n", encoding="utf-8")
     (corpus / "graded/reports.jsonl").write_text(json.dumps(sound) + "\n", encoding="utf-8")
-    pairs = list(consistency._graded(data, corpus, random.Random(1)))
+    pairs = list(consistency.graded_pairs(data, corpus, random.Random(1)))
     conflicts = {(pair.text, pair.statement) for pair in pairs if pair.label == LABELS["contradicted"]}
     whole = ("Glands are well formed;", "Conclusion: poorly differentiated carcinoma.")
     assert conflicts == {

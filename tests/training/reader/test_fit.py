@@ -55,6 +55,6 @@ def test_the_combination_learns_when_to_believe_the_rules() -> None:
     logs = np.log(np.full((600, 3), 1 / 3))
     rule = (labels == 2).astype(float)[:, None]
     rows = np.hstack([logs, rule, np.ones((600, 1))])
-    weights = fit._fitted(rows, labels)
+    weights = fit.combination_weights(rows, labels)
     answers = (rows @ weights.T).argmax(1)
     assert (answers[labels == 2] == 2).all()

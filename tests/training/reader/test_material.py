@@ -44,7 +44,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def test_a_ladder_gives_both_directions_of_every_rung(corpus: Path) -> None:
-    pairs = list(material._ladders(corpus))
+    pairs = list(material.ladder_pairs(corpus))
 
     def label(text: str, statement: str) -> int | None:
         return next(pair.label for pair in pairs if (pair.text, pair.statement) == (text, statement))
@@ -65,9 +65,9 @@ def test_labels_that_do_not_tell_neutral_from_contradiction_are_kept_apart() -> 
 
 
 def test_texts_that_are_ours_are_quoted_and_others_given_by_offsets() -> None:
-    assert material._deciding("No tumor here.", "tumor") == (3, 8)
-    assert material._deciding("No tumor here.", [3, 8]) == (3, 8)
-    assert material._deciding("No tumor here.", None) is None
+    assert material.deciding_span("No tumor here.", "tumor") == (3, 8)
+    assert material.deciding_span("No tumor here.", [3, 8]) == (3, 8)
+    assert material.deciding_span("No tumor here.", None) is None
 
 
 def test_a_pair_is_plain_data() -> None:

@@ -78,7 +78,7 @@ def read_samples(folder: Path) -> list[Sample]:
 @cache
 def words(kind: str) -> Mapping[str, tuple[str, ...]]:
     """The phrases of words.tsv of one kind, by key."""
-    return {row["key"]: _split(row["phrases"]) for row in _table("words.tsv") if row["kind"] == kind}
+    return {row["key"]: _split(row["phrases"]) for row in own_table("words.tsv") if row["kind"] == kind}
 
 
 def questions(text: str) -> list[tuple[str, str]]:
@@ -88,36 +88,40 @@ def questions(text: str) -> list[tuple[str, str]]:
     [('what is present', 'liver'), ('is liver present', 'yes'), ('is lung present', 'no')]
     """
     question, *rest = (part.strip() for part in text.split("?"))
-    found = []
+    pairs = []
     for part in rest:
         answer, _, after = part.partition(" ")
         if answer not in ("yes", "no"):
             match = _ANSWER.match(part)
             answer, after = (match["answer"], match["next"] or "") if match else (part, "")
-        found.append((question, answer))
+        pairs.append((question, answer))
         question = after.strip()
-    return found
+    return pairs
 
 
 def _pathvqa(folder: Path) -> Iterator[Sample]:
     path = folder / "captions.jsonl"
     if not path.is_file():
         return
-    tags = {image: row for row in _table("tags.tsv") for image in row["images"].split(" ")}
+    tags = {image: row for row in own_table("tags.tsv") for image in row["images"].split(" ")}
     with path.open(encoding="utf-8") as lines:
         records = sorted((json.loads(line) for line in lines), key=lambda record: str(record["image"]))
     for record in records:
         row = tags.get(Path(record["image"]).stem, {"organ": "none", "process": "-", "phrases": ""})
-        shown, said = _statements(record["text"])
+        shown, statements = _statements(record["text"])
         titles, present = shown or record["shows"], ", ".join(record["present"])
-        caption = ", ".join(part for part in (*titles, present) if part) or "; ".join(said[:2])
+        caption = ", ".join(part for part in (*titles, present) if part) or "; ".join(statements[:2])
         phrases = _split(row["phrases"])
-        texts = [("caption", caption), *(("statement", one) for one in (*titles, *said[:8])), ("present", present)]
-        texts += _tagged(phrases, row["organ"], row["process"])
-        known = tuple(dict.fromkeys((kind, text) for kind, text in texts if text))
+        texts = [
+            ("caption", caption),
+            *(("statement", line) for line in (*titles, *statements[:8])),
+            ("present", present),
+        ]
+        texts += tagged_texts(phrases, row["organ"], row["process"])
+        distinct = tuple(dict.fromkeys((kind, text) for kind, text in texts if text))
         style = "library" if record["shows"] or record["present"] else "book"
-        place = (folder / record["image"], "pathvqa", style, f"caption {caption}")
-        yield Sample(*place, row["organ"], row["process"], caption, phrases, known)
+        origin = (folder / record["image"], "pathvqa", style, f"caption {caption}")
+        yield Sample(*origin, row["organ"], row["process"], caption, phrases, distinct)
 
 
 def _statements(text: str) -> tuple[list[str], list[str]]:
@@ -130,11 +134,11 @@ def _statements(text: str) -> tuple[list[str], list[str]]:
 
 
 def _classes(folder: Path, source: str) -> Iterator[Sample]:
-    for row in _table("words.tsv"):
+    for row in own_table("words.tsv"):
         if row["kind"] != "class":
             continue
         phrases = _split(row["phrases"])
-        texts = tuple(_tagged(phrases, row["organ"], row["process"]))
+        texts = tuple(tagged_texts(phrases, row["organ"], row["process"]))
         for file in sorted(folder.glob(f"{row['key']}/*.jp*g")):
             group = f"{row['key']} {file.name.partition('_')[0] if source == 'lc25000' else file.stem}"
             yield Sample(file, source, row["key"], group, row["organ"], row["process"], "", phrases, texts)
@@ -157,9 +161,9 @@ def read_many(folder: Path) -> Iterator[Sample]:
         phrases = tuple(part.strip() for part in label.split("/") if part.strip())
         # Letters behind a case number name parts of one case, which no fold may part.
         group = re.sub(r"(\d-\d+)[A-Z]+$", r"\1", row["group"]) or row["image"]
-        place = (folder / row["image"], row["source"], row["label"], f"{row['source']} {group}")
-        texts = tuple(_tagged(phrases, organ, process))
-        yield Sample(*place, organ, process, "", phrases, texts, row["source"] in closed)
+        origin = (folder / row["image"], row["source"], row["label"], f"{row['source']} {group}")
+        texts = tuple(tagged_texts(phrases, organ, process))
+        yield Sample(*origin, organ, process, "", phrases, texts, row["source"] in closed)
 
 
 def read_others(folder: Path) -> list[tuple[Path, str]]:
@@ -176,8 +180,9 @@ def process_of(label: str) -> str:
     >>> process_of("normal colonic mucosa"), process_of("lung squamous cell carcinoma"), process_of("mucus")
     ('n', 'q', '-')
     """
-    found = (row["process"] for row in _table("words.tsv") if row["kind"] == "sign" and row["key"] in label.lower())
-    return next(found, "-")
+    signs = (row for row in own_table("words.tsv") if row["kind"] == "sign")
+    processes = (row["process"] for row in signs if row["key"] in label.lower())
+    return next(processes, "-")
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
@@ -197,14 +202,15 @@ def _american(text: str) -> str:
     return text.replace("oesoph", "esoph").replace("naevus", "nevus").replace("coeliac", "celiac")
 
 
-def _tagged(phrases: tuple[str, ...], organ: str, process: str) -> list[tuple[str, str]]:
+def tagged_texts(phrases: tuple[str, ...], organ: str, process: str) -> list[tuple[str, str]]:
+    """(kind, text) of all texts about an image with these phrases, this organ and this process."""
     organs = words("organ").get(organ, ())
-    both = [f"{organs[0]}, {phrase}" for phrase in phrases[:2]] if organs else []
+    combined = [f"{organs[0]}, {phrase}" for phrase in phrases[:2]] if organs else []
     patterns = words("pattern").get(process, ()) if organs else ()
     return [
         *(("phrase", text) for text in phrases),
         *(("organ", text) for text in organs),
-        *(("both", text) for text in both),
+        *(("both", text) for text in combined),
         *(("process", text) for text in words("process").get(process, ())),
         *(("pattern", pattern.format(organ=organs[0])) for pattern in patterns),
     ]
@@ -214,5 +220,6 @@ def _split(cell: str) -> tuple[str, ...]:
     return tuple(part for part in cell.split("|") if part)
 
 
-def _table(name: str) -> Iterator[dict[str, str]]:
+def own_table(name: str) -> Iterator[dict[str, str]]:
+    """The rows of a table of this folder, such as words.tsv."""
     return read_table(files("medassay.training.histology") / name)

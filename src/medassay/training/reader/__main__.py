@@ -18,31 +18,31 @@ def main() -> None:
     train.add_argument("--passes", type=float, default=1.0, help="a factor to the passes over the pairs")
     train.add_argument("--further", action="store_true", help="the start is the reader of a model set")
     export = steps.add_parser("export", help="write the graphs and the tables")
-    for each in (prepare, export):
-        each.add_argument("--base", type=Path, required=True, help="folder of an MPNet, or a model set")
+    for step in (prepare, export):
+        step.add_argument("--base", type=Path, required=True, help="folder of an MPNet, or a model set")
     fit = steps.add_parser("fit", help="put the files into a model set and fit what is fitted after training")
     for name in ("data", "corpus", "models"):
         fit.add_argument(f"--{name}", type=Path, required=True)
     fit.add_argument("--name", required=True, help="the set's new name")
-    for each in (train, export, fit):
-        each.add_argument("--folder", type=Path, required=True)
-    for each in (prepare, train, export):
-        each.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
+    for step in (train, export, fit):
+        step.add_argument("--folder", type=Path, required=True)
+    for step in (prepare, train, export):
+        step.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
 
     from medassay.training.reader import recipe
 
-    if given.step == "prepare":
-        recipe.prepare(given.data, given.corpus, given.base, given.out, given.levels)
-    elif given.step == "train":
-        recipe.train(given.folder, given.out, passes=given.passes, further=given.further)
-    elif given.step == "export":
-        recipe.export(given.folder, given.base, given.out)
+    if arguments.step == "prepare":
+        recipe.prepare(arguments.data, arguments.corpus, arguments.base, arguments.out, arguments.levels)
+    elif arguments.step == "train":
+        recipe.train(arguments.folder, arguments.out, passes=arguments.passes, further=arguments.further)
+    elif arguments.step == "export":
+        recipe.export(arguments.folder, arguments.base, arguments.out)
     else:
         from medassay.training.reader import fit as fitting
 
-        fitting.install(given.folder, given.models, given.name)
-        for name, value in fitting.fit(given.folder, given.data, given.corpus, given.models).items():
+        fitting.install(arguments.folder, arguments.models, arguments.name)
+        for name, value in fitting.fit(arguments.folder, arguments.data, arguments.corpus, arguments.models).items():
             print(f"{name}: {value:.3f}")
 
 

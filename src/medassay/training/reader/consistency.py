@@ -28,7 +28,7 @@ def consistency_pairs(data: Path, corpus: Path, seed: int = 1) -> Iterator[Pair]
     """All pairs from inside one text."""
     chooser = random.Random(seed)
     yield from _consistency(data, chooser)
-    yield from _graded(data, corpus, chooser)
+    yield from graded_pairs(data, corpus, chooser)
     yield from _sound_texts(data, corpus, chooser)
 
 
@@ -55,9 +55,10 @@ def _consistency(data: Path, chooser: random.Random) -> Iterator[Pair]:
         yield from _sound(replace(pair, passes=1), consistent, chooser)
 
 
-def _graded(data: Path, corpus: Path, chooser: random.Random) -> Iterator[Pair]:
-    own = corpus / "graded/reports.jsonl"
-    records = read_jsonl(data / "histology/graded.jsonl") + (read_jsonl(own) if own.is_file() else [])
+def graded_pairs(data: Path, corpus: Path, chooser: random.Random) -> Iterator[Pair]:
+    """Conflicting passages of graded reports that contradict themselves, and passages of sound ones."""
+    extra = corpus / "graded/reports.jsonl"
+    records = read_jsonl(data / "histology/graded.jsonl") + (read_jsonl(extra) if extra.is_file() else [])
     for record in records:
         pair = Pair("graded", record["image"], "", "", LABELS["contradicted"], passes=3)
         if len(record["parts"]) == 2:
@@ -70,17 +71,17 @@ def _conflict(pair: Pair, text: str, first: str, second: str) -> Iterator[Pair]:
     """Two conflicting passages, both ways, as quoted and as the sentences of the text that hold them."""
     yield replace(pair, text=first, statement=second)
     yield replace(pair, text=second, statement=first)
-    whole = sentence_with(text, first), sentence_with(text, second)
-    if whole[0] and whole[1] and whole[0] != whole[1]:
-        yield replace(pair, text=whole[0], statement=whole[1])
-        yield replace(pair, text=whole[1], statement=whole[0])
+    sentences_of_both = sentence_with(text, first), sentence_with(text, second)
+    if sentences_of_both[0] and sentences_of_both[1] and sentences_of_both[0] != sentences_of_both[1]:
+        yield replace(pair, text=sentences_of_both[0], statement=sentences_of_both[1])
+        yield replace(pair, text=sentences_of_both[1], statement=sentences_of_both[0])
 
 
 def _sound(pair: Pair, text: str, chooser: random.Random) -> Iterator[Pair]:
     """Passages of a sound text: whatever else, they do not contradict one another."""
     pair = replace(pair, label=NOT_CONTRADICTED, at=None)
     for passages in (sentences(text), [statement.text for statement in split(text)]):
-        yield from (replace(pair, text=one, statement=other) for one, other in _two(passages, chooser))
+        yield from (replace(pair, text=first, statement=second) for first, second in _two(passages, chooser))
     passages = sentences(text)
     if len(passages) > 2:
         left_out = chooser.randrange(len(passages))

@@ -43,8 +43,8 @@ def _ladder_statements(corpus: Path) -> Iterator[Pair]:
             text = record["text"]
             base = Pair(f"statements_ladder_{record['kind']}", text, text, "", LABELS["supported"], passes=0.7)
             for wording in record["paraphrases"]:
-                yield from (replace(base, statement=each.text) for each in split(wording))
-                yield from (replace(base, text=wording, statement=each.text) for each in split(text))
+                yield from (replace(base, statement=part.text) for part in split(wording))
+                yield from (replace(base, text=wording, statement=part.text) for part in split(text))
             for error in record["errors"]:
                 yield from _error_statements(base, error)
 
@@ -59,10 +59,10 @@ def _error_statements(base: Pair, error: dict[str, str]) -> Iterator[Pair]:
     severity = int(error["severity"] == "critical")
     invented = kind == "invention"
     label = "not_stated" if invented else "contradicted"
-    known = None if invented else KINDS.get((label, kind), KINDS[label, "other"])
+    kind_number = None if invented else KINDS.get((label, kind), KINDS[label, "other"])
     at = find(base.text, error["right"]) if error["right"] and not invented else None
     for statement in _holding(split(version), version, error["wrong"]):
-        pair = replace(base, statement=statement.text, label=LABELS[label], kind=known, at=at, passes=3)
+        pair = replace(base, statement=statement.text, label=LABELS[label], kind=kind_number, at=at, passes=3)
         yield pair if invented else replace(pair, severity=severity)
         if at and (sentence := sentence_with(base.text, error["right"])) and len(sentence) < len(base.text):
             yield replace(pair, text=sentence, at=None, passes=1)
@@ -73,7 +73,7 @@ def _holding(statements: Sequence[Statement], text: str, words: str) -> list[Sta
     span = find(text, words) if words else None
     if span is None:
         return []
-    holding = [each for each in statements if each.start <= span[0] and span[1] <= each.end]
+    holding = [statement for statement in statements if statement.start <= span[0] and span[1] <= statement.end]
     return holding if len(holding) == 1 else []
 
 
@@ -86,19 +86,19 @@ def _paraphrase_statements(data: Path, seed: int) -> Iterator[Pair]:
         text = record["text"]
         base = Pair(f"statements_{record['kind']}", text, text, "", LABELS["supported"], passes=0.7)
         for wording in (record["paraphrase_a"], record["paraphrase_b"]):
-            yield from (replace(base, statement=each.text) for each in split(wording))
-        for each in split(text):
-            yield replace(base, text=record["paraphrase_a"], statement=each.text)
-            yield replace(base, statement=each.text, passes=0.3)
+            yield from (replace(base, statement=part.text) for part in split(wording))
+        for part in split(text):
+            yield replace(base, text=record["paraphrase_a"], statement=part.text)
+            yield replace(base, statement=part.text, passes=0.3)
         foreign = chooser.choice(others[record["kind"]])
-        for each in split(record["paraphrase_b"])[:4]:
-            if foreign != text and _is_foreign(each.text, foreign):
-                yield replace(base, text=foreign, statement=each.text, label=LABELS["not_stated"], passes=1)
+        for part in split(record["paraphrase_b"])[:4]:
+            if foreign != text and _is_foreign(part.text, foreign):
+                yield replace(base, text=foreign, statement=part.text, label=LABELS["not_stated"], passes=1)
 
 
 def _is_foreign(statement: str, text: str) -> bool:
-    own = stems(statement)
-    return len(own) >= _LEAST_WORDS and len(own & stems(text)) <= _SHARED * len(own)
+    words = stems(statement)
+    return len(words) >= _LEAST_WORDS and len(words & stems(text)) <= _SHARED * len(words)
 
 
 def _passages(data: Path, texts: Texts) -> Iterator[Pair]:

@@ -45,6 +45,7 @@ class Scaled(nn.Module):
         self.bias = nn.Parameter(linear.bias.detach().clone(), requires_grad=False)
 
     def forward(self, x: Tensor) -> Tensor:
+        """The output of the linear layer."""
         if self.smaller is not None:
             x = x * self.smaller
         if not self.by_token:
@@ -104,6 +105,7 @@ class Stage(nn.Module):
         self.states = states
 
     def forward(self, hidden: Tensor, statement: Tensor) -> tuple[Tensor, ...]:
+        """The states after the layers (where `states`), then the answers of the heads."""
         bias = self.encoder.relative_bias(hidden.shape[1], hidden.device)
         x = hidden
         for layer in self.layers:

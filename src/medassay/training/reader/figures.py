@@ -24,10 +24,12 @@ def figures(columns: dict[str, Any], rows: Any, answers: dict[str, Any]) -> dict
     """
     table: dict[str, dict[str, float]] = {}
     for number, source in enumerate(columns["sources"].tolist()):
-        some = np.flatnonzero(columns["source"][rows] == number)
-        if len(some):
-            own = {name: value[some] for name, value in answers.items()}
-            table[str(source)] = _of_source({name: columns[name][rows[some]] for name in _COLUMNS}, own)
+        source_rows = np.flatnonzero(columns["source"][rows] == number)
+        if len(source_rows):
+            source_answers = {name: value[source_rows] for name, value in answers.items()}
+            table[str(source)] = _of_source(
+                {name: columns[name][rows[source_rows]] for name in _COLUMNS}, source_answers
+            )
     return table
 
 
@@ -36,34 +38,34 @@ _COLUMNS = ("label", "kind", "severity", "at", "expert")
 
 def _of_source(known: dict[str, Any], answers: dict[str, Any]) -> dict[str, float]:
     label = known["label"]
-    found: dict[str, float] = {"pairs": float(len(label))}
+    table: dict[str, float] = {"pairs": float(len(label))}
     chances = softmax(answers["verdict"].astype(np.float64))
     sure, labelled = (label >= 0) & (label < NOT_SUPPORTED), label >= 0
     if sure.any():
-        found["accuracy"] = float((chances[sure].argmax(1) == label[sure]).mean())
-        found["contradicted auc"] = area(chances[sure, 2], label[sure] == 2)
+        table["accuracy"] = float((chances[sure].argmax(1) == label[sure]).mean())
+        table["contradicted auc"] = area(chances[sure, 2], label[sure] == 2)
         others = chances[sure & (label != 2), 2]
         if len(others) and (label == 2).any():
             limit = np.quantile(others, 1 - FALSE_ALARMS)
-            found["contradicted recall"] = float((chances[label == 2, 2] > limit).mean())
+            table["contradicted recall"] = float((chances[label == 2, 2] > limit).mean())
     if labelled.any():
-        found["supported auc"] = area(chances[labelled, 0], label[labelled] == 0)
+        table["supported auc"] = area(chances[labelled, 0], label[labelled] == 0)
     wrong = label == 2
     kind = wrong & (known["kind"] >= 0)
     if kind.any():
-        found["kind"] = float(
+        table["kind"] = float(
             (answers["kind"][kind, : len(CONTRADICTION_KINDS)].argmax(1) == known["kind"][kind]).mean()
         )
     severity = wrong & (known["severity"] >= 0)
     if severity.any():
-        found["severity"] = float(((answers["severity"][severity, 0] > 0) == known["severity"][severity]).mean())
+        table["severity"] = float(((answers["severity"][severity, 0] > 0) == known["severity"][severity]).mean())
     placed = known["at"][:, 0] >= 0
     if placed.any():
-        found["place"] = float(answers["placed"][placed].mean())
+        table["place"] = float(answers["placed"][placed].mean())
     rated = ~np.isnan(known["expert"])
     if rated.sum() > 2:
-        found["expert r"] = float(np.corrcoef(answers["expert"][rated, 0], known["expert"][rated])[0, 1])
-    return found
+        table["expert r"] = float(np.corrcoef(answers["expert"][rated, 0], known["expert"][rated])[0, 1])
+    return table
 
 
 def area(scores: Any, positive: Any) -> float:

@@ -36,7 +36,7 @@ def install(folder: Path, models: Path, name: str) -> None:
     for file in FILES:
         shutil.copyfile(folder / file, models / file)
         content = (models / file).read_bytes()
-        entry = next(each for each in manifest["files"] if each["name"] == file)
+        entry = next(listed for listed in manifest["files"] if listed["name"] == file)
         entry |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
     manifest["set"] = name
     _write(models, manifest)
@@ -56,10 +56,10 @@ def fit(folder: Path, data: Path, corpus: Path, models: Path) -> dict[str, float
             rows, verdict, expert = answers["rows"], answers["verdict"].astype(np.float64), answers["expert"]
         labels = columns["label"][rows]
         names = columns["sources"][columns["source"][rows]]
-        claims = np.array([str(each).startswith(("claims", "verdicts")) for each in names])
-        some = claims & (labels >= 0) & (labels < NOT_SUPPORTED)
-        manifest["roles"]["reader"][f"{prefix}temperature"] = temperature(verdict[some], labels[some])
-        figures[f"{heads} claims accuracy"] = float((verdict[some].argmax(1) == labels[some]).mean())
+        claims = np.array([str(source).startswith(("claims", "verdicts")) for source in names])
+        chosen = claims & (labels >= 0) & (labels < NOT_SUPPORTED)
+        manifest["roles"]["reader"][f"{prefix}temperature"] = temperature(verdict[chosen], labels[chosen])
+        figures[f"{heads} claims accuracy"] = float((verdict[chosen].argmax(1) == labels[chosen]).mean())
         scores = columns["expert"][rows]
         rated = ~np.isnan(scores)
         lines[f"{prefix}line"], of_expert = expert_line(expert[rated, 0].astype(float), scores[rated])
@@ -100,11 +100,11 @@ def inference_pairs(data: Path, corpus: Path) -> list[Pair]:
     """The held-out inference pairs of pathology, each document's together."""
     from medassay.training.reader.material import held_out, read_pairs
 
-    wanted = ("nli_pathology", "morphology")
+    sources = ("nli_pathology", "morphology")
     return [
         pair
         for pair in read_pairs(data, corpus)
-        if pair.source.startswith(wanted) and held_out(pair.document) and pair.label in (0, 1, 2)
+        if pair.source.startswith(sources) and held_out(pair.document) and pair.label in (0, 1, 2)
     ]
 
 
@@ -115,25 +115,26 @@ def combination(pairs: Sequence[Pair]) -> tuple[list[list[float]], dict[str, flo
     from medassay.language.rules import compare
     from medassay.models import load
 
-    asked = [(pair.text, pair.statement) for pair in pairs]
-    chances = load("nli").probabilities(asked)
-    texts = list(dict.fromkeys(text for pair in asked for text in pair))
+    text_pairs = [(pair.text, pair.statement) for pair in pairs]
+    chances = load("nli").probabilities(text_pairs)
+    texts = list(dict.fromkeys(text for pair in text_pairs for text in pair))
     reports = dict(zip(texts, read_reports(texts)))
-    rules = [features(pair, compare(reports[pair[0]], reports[pair[1]])) for pair in asked]
+    rules = [features(pair, compare(reports[pair[0]], reports[pair[1]])) for pair in text_pairs]
     logs = np.log(np.clip(chances.astype(np.float64), 1e-6, 1.0))
-    rows = np.hstack([logs, np.array(rules), np.ones((len(asked), 1))])
+    rows = np.hstack([logs, np.array(rules), np.ones((len(text_pairs), 1))])
     labels = np.array([pair.label for pair in pairs])
     half = np.array([hashlib.sha256(pair.document.encode()).digest()[5] % 2 for pair in pairs])
     answers = np.zeros((len(pairs), 3))
     for side in (0, 1):
-        answers[half == side] = softmax(rows[half == side] @ _fitted(rows[half != side], labels[half != side]).T)
+        weights = combination_weights(rows[half != side], labels[half != side])
+        answers[half == side] = softmax(rows[half == side] @ weights.T)
     figures: dict[str, float] = {}
     sources = {"all": np.ones(len(pairs), bool)}
     sources["nli_pathology"] = np.array([pair.source == "nli_pathology" for pair in pairs])
     for name, some in sources.items():
-        for kind, given in (("reader", chances), ("with rules", answers)):
-            figures |= _inference_figures(f"{name}, {kind}", given[some], labels[some])
-    return np.round(_fitted(rows, labels), 4).tolist(), figures
+        for kind, probabilities in (("reader", chances), ("with rules", answers)):
+            figures |= _inference_figures(f"{name}, {kind}", probabilities[some], labels[some])
+    return np.round(combination_weights(rows, labels), 4).tolist(), figures
 
 
 def _inference_figures(name: str, chances: Any, labels: Any) -> dict[str, float]:
@@ -144,19 +145,19 @@ def _inference_figures(name: str, chances: Any, labels: Any) -> dict[str, float]
     }
 
 
-def _fitted(rows: Any, labels: Any) -> Any:
+def combination_weights(rows: Any, labels: Any) -> Any:
     """[3, features] weights of a multinomial logistic regression, held close to passing the reader's answer on."""
     import torch
 
     start = torch.zeros(3, rows.shape[1], dtype=torch.float64)
     start[range(3), range(3)] = 1.0
     weights = start.clone().requires_grad_(True)
-    given, wanted = torch.from_numpy(rows), torch.from_numpy(labels.astype(np.int64))
+    inputs, targets = torch.from_numpy(rows), torch.from_numpy(labels.astype(np.int64))
     optimizer = torch.optim.LBFGS([weights], max_iter=200, line_search_fn="strong_wolfe")
 
     def loss() -> Any:
         optimizer.zero_grad()
-        error = torch.nn.functional.cross_entropy(given @ weights.T, wanted, reduction="sum")
+        error = torch.nn.functional.cross_entropy(inputs @ weights.T, targets, reduction="sum")
         total = error + _PENALTY * (weights - start).square().sum()
         total.backward()
         return total

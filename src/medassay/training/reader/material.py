@@ -84,7 +84,7 @@ def read_pairs(data: Path, corpus: Path) -> list[Pair]:
     readers: list[Callable[[], Iterable[Pair]]] = [
         lambda: _claims(data, corpus, texts),
         lambda: _verdicts(data, corpus),
-        lambda: _ladders(corpus),
+        lambda: ladder_pairs(corpus),
         lambda: _long_errors(data, texts),
         lambda: _paraphrases(data),
         lambda: _perturbed(data),
@@ -129,7 +129,7 @@ def find(text: str, quote: str) -> tuple[int, int] | None:
     return match.span() if match else None
 
 
-def _deciding(text: str, at: str | list[int] | None) -> tuple[int, int] | None:
+def deciding_span(text: str, at: str | list[int] | None) -> tuple[int, int] | None:
     """The deciding words of a claim: quoted where the text is ours, by offsets where it is not."""
     if isinstance(at, list):
         return at[0], at[1]
@@ -153,7 +153,7 @@ def _claims(data: Path, corpus: Path, texts: Texts) -> Iterator[Pair]:
         for record in read_jsonl(path):
             text = texts[record["id"]]
             label, severity = record["label"], record["severity"]
-            at = _deciding(text, record["at"])
+            at = deciding_span(text, record["at"])
             yield Pair(
                 source,
                 text,
@@ -184,12 +184,12 @@ def _verdicts(data: Path, corpus: Path) -> Iterator[Pair]:
             LABELS[label],
             KINDS.get((label, record["kind"])),
             None if severity == "none" else int(severity == "critical"),
-            _deciding(text, record["at"]),
+            deciding_span(text, record["at"]),
             passes=4,
         )
 
 
-def _ladders(corpus: Path) -> Iterator[Pair]:
+def ladder_pairs(corpus: Path) -> Iterator[Pair]:
     """Texts of our own with faithful rewordings and versions that carry one error."""
     for path in sorted((corpus / "ladders").glob("*.jsonl")):
         for record in read_jsonl(path):
@@ -239,9 +239,9 @@ def _long_errors(data: Path, texts: Texts) -> Iterator[Pair]:
         yield replace(wrong, statement=record["wrong_verbatim"])
         for changed in (record["wrong_reworded"], record["wrong_verbatim"]):
             other = text[: at[0]] + changed + text[at[1] :]
-            place = (at[0], at[0] + len(changed))
-            yield replace(wrong, text=other, statement=record["faithful"], at=place, passes=1)
-            yield replace(pair, text=other, statement=changed, at=place)
+            span = (at[0], at[0] + len(changed))
+            yield replace(wrong, text=other, statement=record["faithful"], at=span, passes=1)
+            yield replace(pair, text=other, statement=changed, at=span)
 
 
 def _paraphrases(data: Path) -> Iterator[Pair]:
@@ -340,10 +340,12 @@ def _morphology(data: Path) -> Iterator[Pair]:
         premise = record["premise"]
         pair = Pair("morphology", premise, premise, "", passes=5)
         for label in ("supported", "contradicted", "not_stated"):
-            yield from (replace(pair, statement=each, label=LABELS[label]) for each in record[label])
+            yield from (replace(pair, statement=statement, label=LABELS[label]) for statement in record[label])
         turned = replace(pair, text=record["swap"])
         yield replace(turned, statement=record["swap_supports"], label=0)
-        yield from (replace(turned, statement=each, label=NOT_SUPPORTED, passes=2) for each in record["supported"])
+        yield from (
+            replace(turned, statement=statement, label=NOT_SUPPORTED, passes=2) for statement in record["supported"]
+        )
 
 
 def _expert(data: Path) -> Iterator[Pair]:
@@ -367,9 +369,11 @@ def _read(path: Path) -> str:
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file (.gz too)."""
     csv.field_size_limit(1 << 30)
     return list(csv.DictReader(io.StringIO(_read(path), newline="")))
 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
+    """The objects of a JSONL file, one per line."""
     return [json.loads(line) for line in _read(path).split("\n") if line]

@@ -166,8 +166,8 @@ def pack(rows: Sequence[tuple[Pair, bool]], encode: Encode, path: Path) -> None:
     every = list(names)
     for start in range(0, len(every), 4096):
         encoded += encode(every[start : start + 4096])
-    lengths = np.array([min(len(one.ids), LONGEST) for one in encoded], np.int64)
-    tokens = np.concatenate([np.array(one.ids[:LONGEST], np.uint16) for one in encoded])
+    lengths = np.array([min(len(text.ids), LONGEST) for text in encoded], np.int64)
+    tokens = np.concatenate([np.array(text.ids[:LONGEST], np.uint16) for text in encoded])
     sources = sorted({pair.source for pair, _ in rows})
 
     def tokens_at(pair: Pair) -> tuple[int, int]:
@@ -177,7 +177,7 @@ def pack(rows: Sequence[tuple[Pair, bool]], encode: Encode, path: Path) -> None:
         return (inside[0], inside[-1] + 1) if inside else (-1, -1)
 
     def column(value: Callable[[Pair], int | None]) -> npt.NDArray[np.int16]:
-        return np.array([-1 if (found := value(pair)) is None else found for pair, _ in rows], np.int16)
+        return np.array([-1 if (number := value(pair)) is None else number for pair, _ in rows], np.int16)
 
     np.savez_compressed(
         path,

@@ -68,7 +68,7 @@ def encoder_of(base: Path) -> Encode:
 
     def encode(texts: Sequence[str]) -> list[Encoded]:
         encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        return [Encoded([token + shift for token in each.ids], each.offsets) for each in encoded]
+        return [Encoded([token + shift for token in encoding.ids], encoding.offsets) for encoding in encoded]
 
     return encode
 
@@ -176,10 +176,10 @@ def write_answers(reader: Reader, packed: Any, out: Path) -> None:
 
     rows = np.flatnonzero(packed.columns["held_out"])
     record = {}
-    for name, given in zip(("early", "last"), answers(reader, packed, rows)):
-        stored = {key: value.astype(np.float16) for key, value in given.items()}
+    for name, heads in zip(("early", "last"), answers(reader, packed, rows)):
+        stored = {key: value.astype(np.float16) for key, value in heads.items()}
         np.savez_compressed(out / f"answers_{name}.npz", rows=rows, **stored)
-        record[name] = figures(packed.columns, rows, given)
+        record[name] = figures(packed.columns, rows, heads)
     (out / "figures.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

@@ -49,11 +49,11 @@ class Packed:
             self.columns: dict[str, Any] = {name: stored[name] for name in stored.files}
         self.starts = np.concatenate([[0], self.columns["ends"][:-1]])
         self.device = device
-        own = self.columns["ends"] - self.starts
-        first, second = own[self.columns["text"]], own[self.columns["statement"]]
+        lengths = self.columns["ends"] - self.starts
+        first, second = lengths[self.columns["text"]], lengths[self.columns["statement"]]
         room = LONGEST - 4
-        kept = np.minimum(second, np.maximum(STATEMENT_TOKENS, room - first))
-        self.sizes = np.stack([np.minimum(first, room - kept), kept], 1)
+        statement_lengths = np.minimum(second, np.maximum(STATEMENT_TOKENS, room - first))
+        self.sizes = np.stack([np.minimum(first, room - statement_lengths), statement_lengths], 1)
         self.tokens = torch.from_numpy(self.columns["tokens"].astype(np.int32)).to(device)
         begins = np.stack([self.starts[self.columns["text"]], self.starts[self.columns["statement"]]], 1)
         self.known = {"begins": self._tensor(begins, np.int64), "sizes": self._tensor(self.sizes, np.int64)}
@@ -79,14 +79,14 @@ class Packed:
         index = torch.from_numpy(rows).to(self.device, non_blocking=True)
         known = {name: value[index] for name, value in self.known.items()}
         text, statement = known["sizes"][:, :1], known["sizes"][:, 1:]
-        at = torch.arange(longest, device=self.device)[None]
-        in_text = (at >= 1) & (at <= text)
-        in_statement = (at >= text + 3) & (at < text + 3 + statement)
-        token = known["begins"][:, :1] + at - 1
-        token = torch.where(in_statement, known["begins"][:, 1:] + at - text - 3, token)
+        positions = torch.arange(longest, device=self.device)[None]
+        in_text = (positions >= 1) & (positions <= text)
+        in_statement = (positions >= text + 3) & (positions < text + 3 + statement)
+        token = known["begins"][:, :1] + positions - 1
+        token = torch.where(in_statement, known["begins"][:, 1:] + positions - text - 3, token)
         ids = self.tokens[torch.where(in_text | in_statement, token, 0)].long()
         ids = torch.where(in_text | in_statement, ids, SEP)
-        ids = torch.where(at > text + statement + 3, PAD, ids)
+        ids = torch.where(positions > text + statement + 3, PAD, ids)
         ids[:, 0] = CLS
         return Batch(ids, (ids != PAD).long(), in_statement.long(), in_text, known)
 
@@ -146,23 +146,23 @@ def loss_of(out: dict[str, Tensor], batch: Batch, recipe: Recipe) -> Tensor:
         ("quality", recipe.quality_weight, 1.0),
         ("expert", 2.0 * recipe.expert_weight, 5.0),
     ):
-        wanted = known[name].clamp(min=0) / most
-        each = F.binary_cross_entropy_with_logits(out[name][:, 0], wanted, reduction="none")
-        total = total + weight * (each * (known[name] >= 0)).sum()
+        targets = known[name].clamp(min=0) / most
+        losses = F.binary_cross_entropy_with_logits(out[name][:, 0], targets, reduction="none")
+        total = total + weight * (losses * (known[name] >= 0)).sum()
     total = total + recipe.expert_weight * _ranking_loss(out["expert"][:, 0], known["expert"])
-    at = torch.arange(batch.ids.shape[1], device=logs.device)[None] - 1
-    wanted = ((at >= known["at"][:, :1]) & (at < known["at"][:, 1:])).float()
-    each = F.binary_cross_entropy_with_logits(out["place"], wanted, reduction="none") * batch.text
-    mean = each.sum(1) / batch.text.sum(1).clamp(min=1)
+    positions = torch.arange(batch.ids.shape[1], device=logs.device)[None] - 1
+    targets = ((positions >= known["at"][:, :1]) & (positions < known["at"][:, 1:])).float()
+    losses = F.binary_cross_entropy_with_logits(out["place"], targets, reduction="none") * batch.text
+    mean = losses.sum(1) / batch.text.sum(1).clamp(min=1)
     total = total + recipe.place_weight * 8.0 * (mean * (known["at"][:, 0] >= 0)).sum()
     return total / len(batch.ids)
 
 
-def _ranking_loss(given: Tensor, scores: Tensor) -> Tensor:
+def _ranking_loss(logits: Tensor, scores: Tensor) -> Tensor:
     """Mean softplus over the pairs of rated rows with different scores, times the number of rated rows."""
     rated = scores >= 0
     above = ((scores[:, None] - scores[None, :] > 0.25) & rated[:, None] & rated[None, :]).float()
-    return (F.softplus(given[None, :] - given[:, None]) * above).sum() / above.sum().clamp(min=1.0) * rated.sum()
+    return (F.softplus(logits[None, :] - logits[:, None]) * above).sum() / above.sum().clamp(min=1.0) * rated.sum()
 
 
 def schedule(at: float, warmup: float) -> float:
@@ -173,14 +173,15 @@ def schedule(at: float, warmup: float) -> float:
 def training_order(columns: dict[str, Any], passes: float, rng: Any) -> Any:
     """Rows in random order, each as often as its number of passes says; held-out rows never."""
     rows = np.flatnonzero(~columns["held_out"])
-    wanted = columns["passes"][rows] * passes
-    times = np.floor(wanted).astype(int) + (rng.random(len(rows)) < wanted % 1)
+    times_each = columns["passes"][rows] * passes
+    times = np.floor(times_each).astype(int) + (rng.random(len(rows)) < times_each % 1)
     order = np.repeat(rows, times)
     rng.shuffle(order)
     return order
 
 
 def optimizer_of(reader: Reader, recipe: Recipe) -> torch.optim.AdamW:
+    """AdamW with a rate of its own for the heads and no weight decay on norms, biases and relative positions."""
     heads, plain, decayed = [], [], []
     for name, value in reader.named_parameters():
         if not value.requires_grad:
@@ -245,20 +246,20 @@ def answers(reader: Reader, packed: Packed, rows: Any, tokens: int = 64_000) -> 
     """
     device = packed.device
     reader.to(device).eval()
-    both = [{name: np.zeros((len(rows), size), np.float32) for name, size in SIZES.items()} for _ in range(2)]
+    tables = [{name: np.zeros((len(rows), size), np.float32) for name, size in SIZES.items()} for _ in range(2)]
     position = {int(row): k for k, row in enumerate(rows)}
     for some in batches(packed.lengths(), np.asarray(rows), tokens, 4096, np.random.default_rng(0)):
         batch = packed.batch(some)
         with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            given = reader(batch.ids, batch.mask, batch.statement)
+            outputs = reader(batch.ids, batch.mask, batch.statement)
         at = packed.columns["at"][some]
-        kept = [position[int(row)] for row in some]
-        for table, heads in zip(both, given):
+        positions = [position[int(row)] for row in some]
+        for table, heads in zip(tables, outputs):
             for name in SIZES.keys() - {"placed"}:
-                table[name][kept] = heads[name].float().cpu().numpy()
+                table[name][positions] = heads[name].float().cpu().numpy()
             likeliest = heads["place"].float().masked_fill(~batch.text, -1e4).argmax(1).cpu().numpy() - 1
-            table["placed"][kept] = ((likeliest >= at[:, 0]) & (likeliest < at[:, 1]))[:, None]
-    return both
+            table["placed"][positions] = ((likeliest >= at[:, 0]) & (likeliest < at[:, 1]))[:, None]
+    return tables
 
 
 SIZES = {"verdict": 3, "kind": 22, "severity": 1, "expert": 1, "quality": 1, "placed": 1}

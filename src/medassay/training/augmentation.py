@@ -1,6 +1,6 @@
-"""Other looks at the same tissue: as another laboratory would have stained it, from another distance and angle.
+"""Augmentation of histology images: other staining, magnification, angle, blur and noise.
 
-Stains change in optical density, where they add up (Ruifrok and Johnston 2001): hematoxylin, eosin and what is left
+Stains change in optical density, where they add up (Ruifrok and Johnston 2001): hematoxylin, eosin and the residual
 each get stronger or weaker.
 """
 
@@ -13,22 +13,22 @@ import torch.nn.functional as F
 from torch import Tensor
 
 STAINS = ((0.65, 0.70, 0.29), (0.07, 0.99, 0.11), (0.27, 0.57, 0.78))
-"""Red, green and blue density of hematoxylin, eosin and what is left."""
+"""Red, green and blue density of hematoxylin, eosin and the residual."""
 GAINS = (0.28, 0.28, 0.4)
 """How much stronger or weaker each may get."""
 SMALLEST, LARGEST = 0.55, 1.15
-"""Share of the field's side that is looked at; beyond 1 the field is mirrored at its edge."""
+"""Share of the field's side that is shown; beyond 1 the field is mirrored at its edge."""
 
 
-def look_again(pixels: Tensor, random: torch.Generator) -> Tensor:
-    """Other looks at bytes [images, side, side, 3], one each, of the same shape."""
-    seen = _moved(_stained(pixels.permute(0, 3, 1, 2).float(), random), random)
-    soft = F.avg_pool2d(F.pad(seen, (1, 1, 1, 1), mode="replicate"), 3, 1)
-    count = len(seen)
+def augment(pixels: Tensor, random: torch.Generator) -> Tensor:
+    """One augmented copy of each of the images, bytes [images, side, side, 3], of the same shape."""
+    changed = _moved(_stained(pixels.permute(0, 3, 1, 2).float(), random), random)
+    soft = F.avg_pool2d(F.pad(changed, (1, 1, 1, 1), mode="replicate"), 3, 1)
+    count = len(changed)
     blur = (_uniform((count, 1, 1, 1), 0, 1, random) < 0.3) * _uniform((count, 1, 1, 1), 0, 1, random)
-    seen = seen * (1 - blur) + soft * blur
-    seen = seen + 3 * torch.randn(seen.shape, generator=random)
-    return seen.clamp(0, 255).round().byte().permute(0, 2, 3, 1)
+    changed = changed * (1 - blur) + soft * blur
+    changed = changed + 3 * torch.randn(changed.shape, generator=random)
+    return changed.clamp(0, 255).round().byte().permute(0, 2, 3, 1)
 
 
 def _stained(pixels: Tensor, random: torch.Generator) -> Tensor:

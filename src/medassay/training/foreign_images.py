@@ -1,8 +1,8 @@
 """Images that are not H&E, for training the refusal: other stains, fluorescence, radiographs, photographs, pages.
 
-Other stains are painted from real H&E sections: their two stains are taken apart with fixed vectors (Ruifrok and
-Johnston 2001) and put together again in the colours of another method, so that tissue and texture stay those of
-sections. The rest is drawn from noise with the spectrum of natural images. All of it is seeded.
+Other stains are painted from real H&E sections: their two stains are separated with fixed vectors (Ruifrok and
+Johnston 2001) and recombined in the colours of another method, so that tissue and texture stay those of sections. The
+other kinds are drawn from noise with the spectrum of natural images. All of it is seeded.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ DAB, MAGENTA, ANILINE, GREEN, BIEBRICH, SILVER = (
 """Optical density of each stain in red, green and blue."""
 
 
-def make_stranger(kind: str, section: Pixels, random: np.random.Generator) -> Pixels:
+def make_foreign_image(kind: str, section: Pixels, random: np.random.Generator) -> Pixels:
     """An image of `kind` (a key of `KINDS`), painted from an H&E section or drawn from noise of its size."""
     return KINDS[kind](section, random)
 
 
-def take_apart(section: Pixels) -> tuple[Plane, Plane]:
+def separate_stains(section: Pixels) -> tuple[Plane, Plane]:
     """Amounts of haematoxylin and of eosin in each pixel, 0 and up."""
     density = -np.log((section.astype(np.float32) + 1) / 256)
     vectors = np.array([HAEMATOXYLIN, EOSIN], np.float32)
@@ -48,14 +48,14 @@ def _paint(*layers: tuple[Plane, tuple[float, float, float]]) -> Pixels:
 
 
 def _immunostain(section: Pixels, random: np.random.Generator) -> Pixels:
-    nuclei, rest = take_apart(section)
+    nuclei, rest = separate_stains(section)
     target = nuclei if random.random() < 0.5 else rest
     brown = np.maximum(target - np.quantile(target, random.uniform(0.3, 0.9)), 0) * random.uniform(1, 3)
     return _paint((nuclei * random.uniform(0.3, 0.8), HAEMATOXYLIN), (brown.astype(np.float32), DAB))
 
 
 def _trichrome(section: Pixels, random: np.random.Generator) -> Pixels:
-    nuclei, rest = take_apart(section)
+    nuclei, rest = separate_stains(section)
     level = np.quantile(nuclei, random.uniform(0.5, 0.8))
     fibres = (rest + np.minimum(nuclei, level)) * random.uniform(0.5, 1.2)
     dark = np.maximum(nuclei - level, 0) * random.uniform(0.8, 1.6)
@@ -63,13 +63,13 @@ def _trichrome(section: Pixels, random: np.random.Generator) -> Pixels:
 
 
 def _periodic_acid(section: Pixels, random: np.random.Generator) -> Pixels:
-    nuclei, rest = take_apart(section)
+    nuclei, rest = separate_stains(section)
     stained = np.maximum(rest - np.quantile(rest, 0.4), 0) * random.uniform(1.2, 2.2)
     return _paint((nuclei * random.uniform(0.3, 0.7), (0.8, 0.55, 0.2)), (stained.astype(np.float32), MAGENTA))
 
 
 def _silver(section: Pixels, random: np.random.Generator) -> Pixels:
-    nuclei, rest = take_apart(section)
+    nuclei, rest = separate_stains(section)
     grey = np.maximum(nuclei + rest - random.uniform(0.1, 0.5), 0) * random.uniform(0.8, 2)
     ground = np.full_like(grey, random.uniform(0.05, 0.35))
     tint = (0.1, 0.35, 0.9) if random.random() < 0.5 else (0.8, 0.2, 0.55)
@@ -77,7 +77,7 @@ def _silver(section: Pixels, random: np.random.Generator) -> Pixels:
 
 
 def _fluorescence(section: Pixels, random: np.random.Generator) -> Pixels:
-    nuclei, rest = take_apart(section)
+    nuclei, rest = separate_stains(section)
     bright = [np.clip(plane * random.uniform(60, 200), 0, 255) for plane in (nuclei, rest)]
     light = np.zeros(section.shape, np.float32)
     light[..., 2] = bright[0]
