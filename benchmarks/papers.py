@@ -307,7 +307,7 @@ def pathgls(data: Path, skip: Collection[str]) -> Json:
     repeated = repeat_runs(runs, reasons)
     return {
         "rows": out,
-        "images": len(groups),
+        "images": len({group[0].image for group in groups}),
         "reports": sum(map(len, groups)),
         "hierarchy": _hierarchy(values, levels),
         "repeat": [{"score": row["score"], "largest_sd": row["largest sd"], "n": row["n"]} for row in repeated.rows],

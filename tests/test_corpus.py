@@ -118,5 +118,5 @@ def test_the_policy_says_what_it_rests_on() -> None:
     assert policy.weights["stability"] == 0  # the reports have no perturbed versions
     assert basis["independent"] < basis["n"] and basis["curve"] and "level above 1" in basis["label"]
     assert {"grounding", "logic"} <= set(basis["signatures"])
-    # Trust does not separate these reports, so the policy releases none.
+    # Trust does not separate these reports well enough, so the policy releases none.
     assert policy.deploy is None
