@@ -307,7 +307,7 @@ def inside(offsets: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int]])
 def default_layer(name: str, layers: Sequence[int]) -> int:
     """The layer that `bert-score`'s authors found best for a model, else three quarters of the way up.
 
-    >>> default_layer("some/model@1", range(13)), default_layer("embedded-3/encoder", (3,))
+    >>> default_layer("some/model@1", range(13)), default_layer("embedded-4/encoder", (3,))
     (9, 3)
     """
     if len(layers) == 1:
