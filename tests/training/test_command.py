@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from medassay.errors import ModelError, UnknownName
-from medassay.training.annotation import Segment
-from medassay.training.command import train_role
-
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
+from medassay.errors import ModelError, UnknownName  # noqa: E402
+from medassay.training.annotation import Segment  # noqa: E402
+from medassay.training.command import train_role  # noqa: E402
+
 pytestmark = pytest.mark.hf
 
 

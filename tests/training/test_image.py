@@ -7,14 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from medassay.training.histology import Sample, tagged_texts
-from medassay.training.image import fit, vocabulary_of
-
 pytest.importorskip("torch")
 pytest.importorskip("PIL")
+from medassay.training.histology import Sample, tagged_texts  # noqa: E402
+from medassay.training.image import fit, vocabulary_of  # noqa: E402
 
-
-from .planted import planted_map
+from .planted import planted_map  # noqa: E402
 
 pytestmark = pytest.mark.hf
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
-from medassay.models.reader_network import Reader, Shape
+pytest.importorskip("torch")
+from medassay.models.reader_network import Reader, Shape  # noqa: E402
 
 TINY = Shape(vocabulary=30527, hidden=24, layers=2, heads=12, inner=48, early=1)
 
