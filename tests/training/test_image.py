@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("PIL")
-from medassay.training.histology import Sample, tagged_texts  # noqa: E402
-from medassay.training.image import fit, vocabulary_of  # noqa: E402
+from medassay.training.histology import Sample, tagged_texts
+from medassay.training.image import fit, vocabulary_of
 
-from .planted import planted_map  # noqa: E402
+from .planted import planted_map
 
 pytestmark = pytest.mark.hf
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-from medassay.models.reader_network import Reader, Shape  # noqa: E402
+from medassay.models.reader_network import Reader, Shape
 
 TINY = Shape(vocabulary=30527, hidden=24, layers=2, heads=12, inner=48, early=1)
 
