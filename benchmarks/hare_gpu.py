@@ -149,7 +149,7 @@ def measure(cases: Sequence[Case], given: Given, shape: Mapping[str, int], what:
             _wait()
             times.append(time.perf_counter() - begun)
     took = sorted(times)[1]
-    device = models["ner"].network.place
+    device = models["ner"].network.placement
     scored = sum(score.value is not None for score in scores)
     yield Figure(
         f"{_name()}, {device.dtype}: HARE, {len(cases)} pairs{f' ({what})' if what else ''}",
