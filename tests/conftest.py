@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +38,19 @@ def medassay(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         return Ran(int(stop.value.code or 0), captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def given_dimensions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Grounding and logic whose numbers stand in the cases; stability is the real one."""
+    from tests.metrics.dimensions import register_given
+
+    register_given(monkeypatch, "grounding", "logic")
+
+
+@pytest.fixture
+def trust_images(tmp_path: Path) -> Path:
+    """A folder with three tiles of tissue."""
+    from tests.commands.trust_files import write_images
+
+    return write_images(tmp_path / "images")

@@ -10,22 +10,12 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra slides")
 
-from tests.commands.trust_files import REPORT, read, table, write_images  # noqa: E402
-from tests.metrics.dimensions import register_given  # noqa: E402
+from tests.commands.trust_files import REPORT, read, table  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("given_dimensions")
 
 
-@pytest.fixture(autouse=True)
-def dimensions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Grounding and logic whose numbers stand in the cases; stability is the real one."""
-    register_given(monkeypatch, "grounding", "logic")
-
-
-@pytest.fixture
-def images(tmp_path: Path) -> Path:
-    return write_images(tmp_path / "images")
-
-
-def test_scores_routes_and_evidence(tmp_path: Path, images: Path, medassay: Callable) -> None:
+def test_scores_routes_and_evidence(tmp_path: Path, trust_images: Path, medassay: Callable) -> None:
     rows = [
         {"id": "good", "g": 0.9, "l": 1, "candidate_stain": REPORT, "candidate_attack": REPORT, "image": "t0.png"},
         {"id": "half", "g": 0.9, "l": 1, "candidate_stain": "", "candidate_attack": REPORT, "image": "t1.png"},
@@ -33,7 +23,7 @@ def test_scores_routes_and_evidence(tmp_path: Path, images: Path, medassay: Call
     ]
     path = table(tmp_path / "cases.csv", [{"candidate": REPORT, **row} for row in rows])
     out, page, lines = tmp_path / "s.csv", tmp_path / "r.html", tmp_path / "e.jsonl"
-    ran = medassay("trust", path, "--images", images, "--out", out, "--report", page, "--evidence", lines)
+    ran = medassay("trust", path, "--images", trust_images, "--out", out, "--report", page, "--evidence", lines)
     assert ran.code == 0, ran.err
     good, half, poor = read(out)
     assert (good["route"], half["route"]) == ("deploy", "review")

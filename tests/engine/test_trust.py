@@ -12,23 +12,13 @@ import pytest
 Image = pytest.importorskip("PIL.Image", reason="needs the extra slides")
 pytest.importorskip("openslide", reason="needs the extra slides")
 
-from tests.commands.trust_files import REPORT, read, table, write_images  # noqa: E402
-from tests.metrics.dimensions import register_given  # noqa: E402
+from tests.commands.trust_files import REPORT, read, table  # noqa: E402
 from tests.slides.made import on_glass  # noqa: E402
 
-
-@pytest.fixture(autouse=True)
-def dimensions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Grounding and logic whose numbers stand in the cases; stability is the real one."""
-    register_given(monkeypatch, "grounding", "logic")
+pytestmark = pytest.mark.usefixtures("given_dimensions")
 
 
-@pytest.fixture
-def images(tmp_path: Path) -> Path:
-    return write_images(tmp_path / "images")
-
-
-def test_the_same_run_gives_the_same_bytes(tmp_path: Path, images: Path, medassay: Callable) -> None:
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path, trust_images: Path, medassay: Callable) -> None:
     rows = [
         {"candidate": REPORT, "g": 0.5, "l": 0.5, "candidate_stain": REPORT, "image": f"t{k}.png"} for k in range(3)
     ]
@@ -36,31 +26,33 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path, images: Path, medassa
     made = []
     for name in ("a", "b"):
         out, page = tmp_path / f"{name}.csv", tmp_path / f"{name}.html"
-        assert medassay("trust", path, "--images", images, "--out", out, "--report", page).code == 0
+        assert medassay("trust", path, "--images", trust_images, "--out", out, "--report", page).code == 0
         made.append((out.read_bytes(), page.read_bytes()))
     assert made[0] == made[1]
 
 
-def test_one_bad_row_of_many_is_named_and_the_others_are_kept(tmp_path: Path, images: Path, medassay: Callable) -> None:
+def test_one_bad_row_of_many_is_named_and_the_others_are_kept(
+    tmp_path: Path, trust_images: Path, medassay: Callable
+) -> None:
     rows = [{"id": "a", "image": "t0.png"}, {"id": "b", "image": "gone.png"}, {"id": "c", "image": ""}]
     path = table(tmp_path / "cases.csv", [{"candidate": REPORT, "g": 1, "l": 1, **row} for row in rows])
     out = tmp_path / "s.csv"
-    ran = medassay("trust", path, "--images", images, "--out", out)
+    ran = medassay("trust", path, "--images", trust_images, "--out", out)
     assert ran.code == 1
     assert "row 3: column 'image': no such file" in ran.err and "gone.png" in ran.err
     assert len(read(out)) == 3
-    assert medassay("trust", path, "--images", images, "--strict").code == 2
+    assert medassay("trust", path, "--images", trust_images, "--strict").code == 2
     ran = medassay("trust", path, "--images", tmp_path / "nowhere")
     assert ran.code == 2 and "--images" in ran.err
 
 
-def test_a_folder_of_images_with_reports(tmp_path: Path, images: Path, medassay: Callable) -> None:
-    (images / "t0.txt").write_text(REPORT)
-    (images / "t0.stain.txt").write_text(REPORT)
-    (images / "t0.attack.txt").write_text("")
-    (images / "t1.txt").write_text(REPORT)
+def test_a_folder_of_images_with_reports(tmp_path: Path, trust_images: Path, medassay: Callable) -> None:
+    (trust_images / "t0.txt").write_text(REPORT)
+    (trust_images / "t0.stain.txt").write_text(REPORT)
+    (trust_images / "t0.attack.txt").write_text("")
+    (trust_images / "t1.txt").write_text(REPORT)
     out = tmp_path / "s.csv"
-    ran = medassay("trust", images, "--out", out)
+    ran = medassay("trust", trust_images, "--out", out)
     assert ran.code == 1
     assert "t2.png: no report beside it; write t2.txt" in ran.err
     first, second = read(out)
@@ -79,7 +71,7 @@ else: print("Colon, biopsy: Invasive adenocarcinoma. No necrosis is seen.")
 
 
 def test_a_command_writes_the_reports_and_a_resume_writes_none_again(
-    tmp_path: Path, images: Path, medassay: Callable
+    tmp_path: Path, trust_images: Path, medassay: Callable
 ) -> None:
     script, log = tmp_path / "model.py", tmp_path / "log"
     script.write_text(SUBJECT)
@@ -87,7 +79,7 @@ def test_a_command_writes_the_reports_and_a_resume_writes_none_again(
     path = table(
         tmp_path / "c.csv", [{"id": k, "candidate": "", "image": f"t{k}.png", "g": 1, "l": 1} for k in range(3)]
     )
-    arguments = ("trust", path, "--images", images, "--subject-command", command, "--store", tmp_path / "store")
+    arguments = ("trust", path, "--images", trust_images, "--subject-command", command, "--store", tmp_path / "store")
     out = tmp_path / "s.csv"
     ran = medassay(*arguments, "--out", out)
     assert ran.code == 1, ran.err

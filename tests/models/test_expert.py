@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from medassay.models import model_set
+from medassay.models import load, model_set
 from medassay.models.expert import open_expert
 from medassay.models.graphs import HOME, ModelSet
 
@@ -45,3 +45,10 @@ def test_judgements_do_not_depend_on_company_or_order(models: ModelSet) -> None:
     for pair, judgement in reversed(list(zip(pairs, together))):
         assert expert.judge([pair])[0].score == pytest.approx(judgement.score, abs=2e-3)
     assert expert.judge([]) == []
+
+
+def test_the_fast_set_answers_by_the_early_layers(models: ModelSet) -> None:
+    fast, careful = load("expert", "fast"), load("expert")
+    assert (fast.name, careful.name) == (f"{models.name}/expert-fast", f"{models.name}/expert")
+    pair = (REPORT, "Normal colon.")
+    assert fast.judge([pair]) == open_expert(models, "fast").judge([pair]) != careful.judge([pair])

@@ -23,7 +23,7 @@ FILE = "models.toml"
 EMBEDDED = ("embedded", "fast", "gpu")
 """The embedded set, and the other ways to run its reader."""
 
-READER_ROLES = ("checker", "nli")
+READER_ROLES = ("checker", "nli", "expert")
 """Roles that the reader serves."""
 
 UNAVAILABLE = "unavailable"
