@@ -47,8 +47,7 @@ def test_judgements_do_not_depend_on_company_or_order(models: ModelSet) -> None:
     assert expert.judge([]) == []
 
 
-def test_the_fast_set_answers_by_the_early_layers(models: ModelSet) -> None:
-    fast, careful = load("expert", "fast"), load("expert")
-    assert (fast.name, careful.name) == (f"{models.name}/expert-fast", f"{models.name}/expert")
-    pair = (REPORT, "Normal colon.")
-    assert fast.judge([pair]) == open_expert(models, "fast").judge([pair]) != careful.judge([pair])
+def test_the_fast_set_answers_by_all_layers(models: ModelSet) -> None:
+    """The early head follows shared words: a near copy with another diagnosis would stand above a paraphrase."""
+    assert load("expert", "fast").name == f"{models.name}/expert"
+    assert not load("expert", "fast").reader.fast

@@ -13,7 +13,7 @@ from medassay.models.activations import sigmoid, softmax
 from medassay.models.base import Judgement, Matrix
 from medassay.models.graphs import BUDGET, ModelSet, stack
 from medassay.models.pairs import bert_frame, join_pair
-from medassay.models.reader import open_reader, suffix
+from medassay.models.reader import open_reader
 from medassay.models.tokens import CLS, SEP, batches
 
 HIGHEST = 5.0
@@ -24,11 +24,11 @@ Pair = tuple[str, str]
 class ReaderExpert:
     """The estimate of the reader's head, on a straight line fitted to held-out scores."""
 
-    def __init__(self, models: ModelSet, variant: str = "embedded") -> None:
+    def __init__(self, models: ModelSet) -> None:
         self.models = models
-        self.line = models.role("expert")["early_line" if variant == "fast" else "line"]
-        self.name = f"{models.name}/expert{suffix(variant)}"
-        self.reader = open_reader(models, variant)
+        self.settings = models.role("expert")
+        self.name = f"{models.name}/expert"
+        self.reader = open_reader(models)
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         """(reference, candidate) pairs to judgements; each distinct pair is judged once."""
@@ -38,9 +38,10 @@ class ReaderExpert:
         return [self._judgement(answer.expert) for answer in answers]
 
     def _judgement(self, logit: float) -> Judgement:
+        line = self.settings["line"]
         raw = HIGHEST * float(sigmoid(np.array(logit)))
-        score = min(max(self.line["slope"] * raw + self.line["shift"], 0.0), HIGHEST)
-        half = self.line["half_width"]
+        score = min(max(line["slope"] * raw + line["shift"], 0.0), HIGHEST)
+        half = line["half_width"]
         return Judgement(score, max(score - half, 0.0), min(score + half, HIGHEST))
 
 
@@ -78,6 +79,6 @@ class TrunkExpert:
         return Judgement(score, max(score - half, 0.0), min(score + half, HIGHEST))
 
 
-def open_expert(models: ModelSet, variant: str = "embedded") -> ReaderExpert | TrunkExpert:
-    """The estimate that a set has; `variant` says which reader answers (`open_reader`)."""
-    return TrunkExpert(models) if "graph" in models.role("expert") else ReaderExpert(models, variant)
+def open_expert(models: ModelSet) -> ReaderExpert | TrunkExpert:
+    """The estimate that a set has."""
+    return TrunkExpert(models) if "graph" in models.role("expert") else ReaderExpert(models)

@@ -128,7 +128,7 @@ def _embedded(role: str, models: ModelSet, variant: str = "embedded") -> Any:
         "align": lambda: EmbeddedEncoder(models, "align"),
         "ner": lambda: EmbeddedNer(models),
         "re": lambda: EmbeddedRelations(models),
-        "expert": lambda: open_expert(models, variant),
+        "expert": lambda: open_expert(models),
         "image": lambda: EmbeddedImage(models),
         "likelihood": lambda: EmbeddedLikelihood(models),
         "nli": lambda: EmbeddedNli(models, variant),

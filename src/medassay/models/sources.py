@@ -23,8 +23,8 @@ FILE = "models.toml"
 EMBEDDED = ("embedded", "fast", "gpu")
 """The embedded set, and the other ways to run its reader."""
 
-READER_ROLES = ("checker", "nli", "expert")
-"""Roles that the reader serves."""
+READER_ROLES = ("checker", "nli")
+"""Roles that have a fast and a GPU variant. `expert` is a head of the reader too, but its early head follows shared words."""
 
 UNAVAILABLE = "unavailable"
 """The section of roles whose model cannot be had, with what to do instead."""

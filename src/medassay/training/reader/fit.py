@@ -50,7 +50,6 @@ def fit(folder: Path, data: Path, corpus: Path, models: Path) -> dict[str, float
     with np.load(folder / "pairs.npz", allow_pickle=False) as packed:
         columns = {name: packed[name] for name in ("label", "source", "sources", "expert")}
     figures: dict[str, float] = {}
-    lines = {}
     for heads, prefix in (("early", "early_"), ("last", "")):
         with np.load(folder / f"answers_{heads}.npz") as answers:
             rows, verdict, expert = answers["rows"], answers["verdict"].astype(np.float64), answers["expert"]
@@ -60,11 +59,11 @@ def fit(folder: Path, data: Path, corpus: Path, models: Path) -> dict[str, float
         chosen = claims & (labels >= 0) & (labels < NOT_SUPPORTED)
         manifest["roles"]["reader"][f"{prefix}temperature"] = temperature(verdict[chosen], labels[chosen])
         figures[f"{heads} claims accuracy"] = float((verdict[chosen].argmax(1) == labels[chosen]).mean())
-        scores = columns["expert"][rows]
-        rated = ~np.isnan(scores)
-        lines[f"{prefix}line"], of_expert = expert_line(expert[rated, 0].astype(float), scores[rated])
-        figures |= {f"{heads} {name}": value for name, value in of_expert.items()}
-    manifest["roles"]["expert"] = {"reader": manifest["roles"]["reader"]["early"], **lines}
+    scores = columns["expert"][rows]
+    rated = ~np.isnan(scores)
+    line, of_expert = expert_line(expert[rated, 0].astype(float), scores[rated])
+    manifest["roles"]["expert"] = {"reader": manifest["roles"]["reader"]["early"], "line": line}
+    figures |= of_expert
     _write(models, manifest)
     unload()
     manifest["roles"]["nli"]["combination"]["weights"], of_pairs = combination(inference_pairs(data, corpus))
