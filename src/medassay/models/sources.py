@@ -24,7 +24,7 @@ EMBEDDED = ("embedded", "fast", "gpu")
 """The embedded set, and the other ways to run its reader."""
 
 READER_ROLES = ("checker", "nli")
-"""Roles that have a fast and a GPU variant. `expert` is a head of the reader too, but its early head follows shared words."""
+"""Roles that have a fast and a GPU variant. `expert` has none: its early head follows shared words."""
 
 UNAVAILABLE = "unavailable"
 """The section of roles whose model cannot be had, with what to do instead."""
