@@ -61,7 +61,8 @@ class GpuReader(Reader):
         weights |= graph_weights(self.models.file(self.early), "early_heads")
         weights |= graph_weights(self.models.file(self.late), "heads")
         layers = len({name.split(".")[2] for name in weights if name.startswith("encoder.layers.")})
-        network = reader_network.Reader(reader_network.Shape(layers=layers), dropout=0.0)
+        inner = len(weights["encoder.layers.0.inner.bias"])
+        network = reader_network.Reader(reader_network.Shape(layers=layers, inner=inner), dropout=0.0)
         network.load_state_dict({name: torch.from_numpy(np.array(v)) for name, v in weights.items()})
         return network.eval()
 

@@ -161,7 +161,13 @@ class Reader(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor, statement: Tensor) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The early heads' answers and the heads' answers; ids, mask, statement: [batch, length]."""
-        early, last = self.encoder(ids, mask)
+        return self.answers(self.encoder(ids, mask), mask, statement)
+
+    def answers(
+        self, states: tuple[Tensor, Tensor], mask: Tensor, statement: Tensor
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """The same from the encoder's early and last states."""
+        early, last = states
         return self.early_heads(early.float(), mask, statement), self.heads(last.float(), mask, statement)
 
 

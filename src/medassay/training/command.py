@@ -31,6 +31,7 @@ from medassay.training.expert import (
     scored_item,
     train_expert,
 )
+from medassay.training.graph_weights import is_model_set
 from medassay.training.loop import Schedule
 from medassay.training.ner import char_spans, evaluate_ner, gold_spans, span_f1, train_ner, words_of
 from medassay.training.paper import PAPER, train_ner_paper, train_re_paper
@@ -69,14 +70,17 @@ def train_role(
         from medassay.training.image_export import train_image
 
         return train_image(data, Path(base), out, seed)
+    further = role in ("ner", "re") and is_model_set(base)
     absent = [name for name in BASE_FILES if not (Path(base) / name).is_file()]
-    if absent:
+    if absent and not further:
         raise ModelError(f"{base}: {absent[0]} is missing; --base is a BERT folder with {', '.join(BASE_FILES)}")
     out.mkdir(parents=True, exist_ok=True)
     if role == "ner":
-        return _ner(read_annotation(data), base, out, Schedule(epochs=epochs or 10, rate=3e-4, seed=seed))
+        plan = Schedule(epochs=epochs or 10, rate=1e-4 if further else 3e-4, seed=seed)
+        return _ner(read_annotation(data), base, out, plan)
     if role == "re":
-        return _re(read_annotation(data), base, out, Schedule(epochs=epochs or 15, rate=4e-4, seed=seed))
+        plan = Schedule(epochs=epochs or 15, rate=1e-4 if further else 4e-4, seed=seed)
+        return _re(read_annotation(data), base, out, plan)
     if role in ("quality", "nli"):
         from medassay.training.pair_roles import train_nli, train_quality
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 from torch import Tensor, nn
 
-from medassay.models.graphs import write_manifest, write_record
+from medassay.models.graphs import ModelSet, write_manifest, write_record
 from medassay.training.bert import SplitEncoder
 from medassay.training.cross import PairModel
 from medassay.training.ner import EntityModel
@@ -256,10 +256,18 @@ def write_tokenizer(source: Path, folder: Path) -> None:
     (folder / "tokenizer.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
+def _heads(base: Path) -> int:
+    """Attention heads of a BERT folder, or of a model set's trunk, which graphs do not tell."""
+    config = base / "config.json"
+    if config.is_file():
+        return int(json.loads(config.read_text(encoding="utf-8"))["num_attention_heads"])
+    return int(ModelSet(base).role("trunk")["heads"])
+
+
 def write_set(out: Path, base: str, role: str, settings: dict[str, Any], figures: dict[str, float]) -> None:
     """Tokenizer, manifest and the held-out figures of a trained role."""
     write_tokenizer(Path(base) / "tokenizer.json", out)
-    trunk = {"graph": "trunk.onnx", "max_tokens": 512}
+    trunk = {"graph": "trunk.onnx", "max_tokens": 512, "heads": _heads(Path(base))}
     shared = {"trunk": "trunk.onnx", "max_tokens": 512}
     origin = {"licence": "as the base and the annotation", "source": f"trained from {Path(base).name}"}
     write_manifest(out, f"trained-{role}", {"trunk": trunk, role: {**shared, **settings}}, origin)

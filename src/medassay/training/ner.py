@@ -22,6 +22,7 @@ from medassay.models.decoding import WordSpan, bio_labels, decode_spans
 from medassay.spans import ENTITY_TYPES
 from medassay.training.annotation import Segment, set_f1
 from medassay.training.bert import Encoder, load_encoder, load_tokenizer
+from medassay.training.graph_weights import encoder_of, is_model_set, load_part
 from medassay.training.loop import Schedule, buckets, fit, padded_ids, pick_device, set_seed
 
 
@@ -176,12 +177,21 @@ def train_ner(
     plan: Schedule,
     shared: int = -1,
 ) -> tuple[EntityModel, Any]:
-    """Train an entity model from `base` on `train`; returns the model and its tokenizer."""
+    """Train an entity model on `train`; returns the model and its tokenizer.
+
+    Args:
+        base: a BERT, of which `shared` layers are frozen, or a model set, whose entity model is trained further.
+    """
     set_seed(plan.seed)
     tokenizer = load_tokenizer(base)
     labels = bio_labels()
     gold = [with_gold(words_of(tokenizer, s.text), s, labels) for s in train]
-    model = EntityModel(load_encoder(base, shared), len(labels)).to(pick_device())
+    if is_model_set(base):
+        model = EntityModel(encoder_of(base, "ner"), len(labels))
+        load_part(model, base, "ner")
+    else:
+        model = EntityModel(load_encoder(base, shared), len(labels))
+    model.to(pick_device())
 
     def batches(epoch: int) -> list[list[Words]]:
         return entity_batches(gold, plan.batch, plan.seed * 1009 + epoch)

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from medassay.spans import ASSERTIONS, ENTITY_TYPES, RELATION_TYPES
 from medassay.training.annotation import Entity, Segment
 from medassay.training.bert import SplitEncoder, load_encoder, load_tokenizer
+from medassay.training.graph_weights import encoder_of, is_model_set, load_part
 from medassay.training.loop import Schedule, buckets, fit, padded, padded_ids, pick_device, set_seed
 from medassay.training.ner import Words, words_of
 
@@ -234,15 +235,20 @@ def train_re(
     shared: int = 3,
     noise: float = 0.1,
 ) -> tuple[RelationModel, Any]:
-    """Train a relation and assertion model from the BERT `base`; returns the model and its tokenizer.
+    """Train a relation and assertion model; returns the model and its tokenizer.
 
-    noise: share of the entities that are lost or shifted by a word, as an imperfect reader would mark them.
+    Args:
+        base: a BERT, of which `shared` layers are frozen, or a model set, whose relation model is trained further.
+        noise: share of the entities that are lost or shifted by a word, as an imperfect reader would mark them.
     """
     set_seed(plan.seed)
     tokenizer = load_tokenizer(base)
-    encoder = load_encoder(base, shared)
+    encoder = encoder_of(base, "re") if is_model_set(base) else load_encoder(base, shared)
     assert isinstance(encoder, SplitEncoder)
-    model = RelationModel(encoder).to(pick_device())
+    model = RelationModel(encoder)
+    if is_model_set(base):
+        load_part(model, base, "re")
+    model.to(pick_device())
     words = [words_of(tokenizer, s.text) for s in train]
 
     def batches(epoch: int) -> list[list[Marked]]:

@@ -19,6 +19,7 @@ from medassay.training.reader.shards import read_shards, write_shards
 if TYPE_CHECKING:
     from medassay.models.reader_network import Reader
     from medassay.training.reader.pack import Encode
+    from medassay.training.reader.train import Packed
 
 WORDS = "encoder.words.weight"
 """The word vectors. They are not trained: words that the material lacks keep their meaning."""
@@ -119,25 +120,50 @@ RUNS: tuple[dict[str, Any], ...] = (
 FURTHER: dict[str, Any] = {"rate": 3e-5, "head_rate": 3e-4, "severity_weight": 0.5}
 """Settings of all runs of further training."""
 
+INNER = 1536
+"""Outputs of the inner maps of the narrower reader."""
 
-def train(folder: Path, out: Path, *, passes: float = 1.0, further: bool = False) -> None:
-    """Train the reader; write how its weights differ from the start, and its answers for the held-out rows.
+NARROW: dict[str, Any] = {
+    "passes": 2.5, "tokens": 48_000, "rows": 192, "seed": 21, "rate": 5e-5, "head_rate": 3e-4, "severity_weight": 0.5,
+    "teacher_weight": 1.0,
+}  # fmt: skip
+"""Settings of the training of the narrower reader."""
+
+ROUNDS = ("first", "further", "narrow")
+"""Rounds of training: an MPNet from the beginning (`CYCLES`); the reader of a model set further (`RUNS`); the reader of
+a model set with narrower layers (`NARROW`)."""
+
+
+def train(folder: Path, out: Path, *, round: str = "first", passes: float = 1.0) -> None:
+    """Train the reader; write its weights, and its answers for the held-out rows.
 
     Args:
         folder: what `prepare` wrote. out: where to write.
+        round: one of `ROUNDS`.
         passes: a factor to all passes.
-        further: train the reader of a model set further (`RUNS`), not an MPNet from the beginning (`CYCLES`).
     """
     import torch
 
-    from medassay.training.reader.train import Packed, Recipe
-    from medassay.training.reader.train import train as train_reader
+    from medassay.training.reader.train import Packed
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.set_float32_matmul_precision("high")
     reader = untrained(folder)
-    start = {name: value.clone() for name, value in reader.state_dict().items()}
     packed = Packed(folder / "pairs.npz", device)
+    if round == "narrow":
+        reader = _train_narrower(reader, packed, INNER, NARROW | {"passes": passes * NARROW["passes"]})
+    else:
+        _train_mean(reader, packed, round == "further", passes)
+    write_trained(reader, out)
+    write_answers(reader, packed, out)
+
+
+def _train_mean(reader: Reader, packed: Packed, further: bool, passes: float) -> None:
+    """Train several times and take the mean of the weights."""
+    from medassay.training.reader.train import Recipe
+    from medassay.training.reader.train import train as train_reader
+
+    start = {name: value.clone() for name, value in reader.state_dict().items()}
     states = []
     for settings in RUNS if further else CYCLES:
         if further:
@@ -147,8 +173,22 @@ def train(folder: Path, out: Path, *, passes: float = 1.0, further: bool = False
         states.append({name: value.detach().clone() for name, value in reader.state_dict().items()})
     shares = [1 / len(states)] * len(states) if further else CYCLE_WEIGHTS
     reader.load_state_dict({name: sum(share * state[name] for share, state in zip(shares, states)) for name in start})
-    write_trained(reader, start, out)
-    write_answers(reader, packed, out)
+
+
+def _train_narrower(reader: Reader, packed: Packed, inner: int, settings: dict[str, Any], rows: int = 512) -> Reader:
+    """A narrower reader, trained with the whole one as its teacher; `rows` pairs show which outputs matter."""
+    from medassay.training.reader.narrow import narrowed
+    from medassay.training.reader.train import Recipe
+    from medassay.training.reader.train import train as train_reader
+
+    reader.to(packed.device)
+    known = np.flatnonzero(~packed.columns["held_out"])
+    chosen = np.random.default_rng(0).choice(known, min(rows, len(known)), replace=False)
+    batches = (packed.batch(some) for some in np.array_split(chosen, -(-len(chosen) // 16)))
+    smaller = narrowed(reader, inner, ((b.ids, b.mask, b.statement) for b in batches))
+    smaller.encoder.words.weight.requires_grad_(False)
+    train_reader(smaller, packed, Recipe(**settings), teacher=reader)
+    return smaller
 
 
 def untrained(folder: Path) -> Reader:
@@ -163,13 +203,16 @@ def untrained(folder: Path) -> Reader:
     return reader
 
 
-def write_trained(reader: Reader, start: dict[str, Any], out: Path, levels: float = 8.0) -> None:
-    """Write how the weights differ from those that training started from."""
-    weights = {name: value.detach().float().cpu() for name, value in reader.state_dict().items() if name != WORDS}
-    write_shards({name: (value - start[name].cpu()).numpy() for name, value in weights.items()}, out, "reader", levels)
+def write_trained(reader: Reader, out: Path) -> None:
+    """Write the trained weights, without the word vectors."""
+    weights = {name: value.detach().float().cpu().numpy() for name, value in reader.state_dict().items()}
+    del weights[WORDS]
+    out.mkdir(parents=True, exist_ok=True)
+    np.savez(out / "reader.npz", **weights)
+    (out / "reader.json").write_text(json.dumps(asdict(reader.shape)) + "\n", encoding="utf-8")
 
 
-def write_answers(reader: Reader, packed: Any, out: Path) -> None:
+def write_answers(reader: Reader, packed: Packed, out: Path) -> None:
     """Write the answers for the held-out rows and the figures that follow from them."""
     from medassay.training.reader.figures import figures
     from medassay.training.reader.train import answers
@@ -184,15 +227,15 @@ def write_answers(reader: Reader, packed: Any, out: Path) -> None:
 
 
 def trained(folder: Path, base: Path) -> Reader:
-    """The trained reader from what `prepare` and `train` wrote, with the word vectors of the base."""
+    """The trained reader from what `train` wrote, with the word vectors of the base."""
     import torch
 
-    reader = untrained(folder)
-    state = reader.state_dict()
-    for name, difference in read_shards(folder, "reader").items():
-        state[name] = state[name] + torch.from_numpy(difference)
-    state[WORDS] = start_of(base).state_dict()[WORDS]
-    reader.load_state_dict(state)
+    from medassay.models.reader_network import Reader, Shape
+
+    reader = Reader(Shape(**json.loads((folder / "reader.json").read_text(encoding="utf-8"))))
+    with np.load(folder / "reader.npz", allow_pickle=False) as stored:
+        state = {name: torch.from_numpy(stored[name]) for name in stored.files}
+    reader.load_state_dict(state | {WORDS: start_of(base).state_dict()[WORDS]})
     return reader.eval()
 
 

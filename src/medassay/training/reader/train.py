@@ -39,6 +39,8 @@ class Recipe:
     quality_weight: float = 1.0
     early_weight: float = 0.3
     """What the early heads' loss counts, and the divergence of their verdicts from those of the last layer."""
+    teacher_weight: float = 0.0
+    """What the distance from a teacher's states counts at the beginning; it falls to nothing at the end."""
 
 
 class Packed:
@@ -200,15 +202,24 @@ def optimizer_of(reader: Reader, recipe: Recipe) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-6, fused=torch.cuda.is_available())
 
 
-def train(reader: Reader, packed: Packed, recipe: Recipe) -> None:
-    """Train in place, on the device of the packed pairs."""
+def _distance(states: tuple[Tensor, Tensor], targets: tuple[Tensor, Tensor], mask: Tensor) -> Tensor:
+    """Squared distance of two readers' early and last states on tokens, as a share of the targets' squares."""
+    tokens = mask.bool()
+    pairs = [(given[tokens].float(), target[tokens].float()) for given, target in zip(states, targets)]
+    return sum((given - target).square().sum() / target.square().sum() for given, target in pairs)  # type: ignore[return-value]
+
+
+def train(reader: Reader, packed: Packed, recipe: Recipe, teacher: Reader | None = None) -> None:
+    """Train in place, on the device of the packed pairs; a teacher's states are followed, ever less."""
     torch.manual_seed(recipe.seed)
     rng = np.random.default_rng(recipe.seed)
     device = packed.device
     reader.to(device).train()
     if device == "cuda":
-        for layer in reader.encoder.layers:
+        for layer in [*reader.encoder.layers, *(teacher.encoder.layers if teacher else ())]:
             layer.compile(dynamic=True)
+    if teacher is not None:
+        teacher.to(device).eval()
     order = training_order(packed.columns, recipe.passes, rng)
     groups = list(batches(packed.lengths(), order, recipe.tokens, recipe.rows, rng))
     optimizer = optimizer_of(reader, recipe)
@@ -221,8 +232,13 @@ def train(reader: Reader, packed: Packed, recipe: Recipe) -> None:
             group["lr"] = rate * schedule(done, recipe.warmup)
         batch = packed.batch(rows)
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            early, last = reader(batch.ids, batch.mask, batch.statement)
+            states = reader.encoder(batch.ids, batch.mask)
+            early, last = reader.answers(states, batch.mask, batch.statement)
         loss = loss_of(last, batch, recipe)
+        if teacher is not None:
+            with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+                targets = teacher.encoder(batch.ids, batch.mask)
+            loss = loss + recipe.teacher_weight * (1 - done) * _distance(states, targets, batch.mask)
         if recipe.early_weight:
             taught = F.kl_div(
                 early["verdict"].log_softmax(1), last["verdict"].detach().softmax(1), reduction="batchmean"
