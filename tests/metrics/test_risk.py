@@ -27,6 +27,9 @@ def verdict(of: str, name: str, critical: float) -> Verdict:
         ([verdict(REFERENCE, "not_stated", 0.9)], 3),
         ([verdict(REFERENCE, "contradicted", 0.9)], 3),
         ([verdict(CANDIDATE, "not_stated", 0.1), verdict(CANDIDATE, "contradicted", 0.9)], 4),
+        ([verdict(CANDIDATE, "not_stated", 0.1)] * 2, 2),
+        ([verdict(CANDIDATE, "not_stated", 0.1)] * 3, 4),
+        ([verdict(CANDIDATE, "not_stated", 0.1)] * 3 + [verdict(CANDIDATE, "supported", 0.1)], 2),
     ],
 )
 def test_levels(verdicts: list[Verdict], expected: int) -> None:
@@ -37,6 +40,8 @@ def test_expected_levels() -> None:
     assert expected_level([verdict(CANDIDATE, "supported", 0.9)]) == 1.0
     assert expected_level([verdict(CANDIDATE, "contradicted", 0.9)]) == pytest.approx(3.8)
     assert expected_level([verdict(REFERENCE, "not_stated", 0.9)]) == pytest.approx(2.9)
+    assert expected_level([verdict(CANDIDATE, "not_stated", 0.1)] * 2) == pytest.approx(2.1)
+    assert expected_level([verdict(CANDIDATE, "not_stated", 0.1)] * 3) == pytest.approx(4.0)
 
 
 def test_counts_of_errors(checker: WordChecker) -> None:

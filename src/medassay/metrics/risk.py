@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from medassay.language.ledger import CANDIDATE, REFERENCE, Verdict
 from medassay.metrics.ledger_metric import LedgerMetric, Tallies, is_critical
 from medassay.scores import Score
 
+UNRELATED = 3
+"""A candidate of at least this many statements, none of them supported, is a text on another case."""
+
 
 class Risk(LedgerMetric):
     """Level 1 to 4, lower is better: 1 fit as it is, 2 minor errors, 3 must be corrected, 4 dangerous.
 
     Judged are the candidate's statements against reference and source, and the reference's against the candidate;
-    without a reference, the candidate's alone. 4: a statement of the candidate is contradicted, and critically so.
-    3: another critical error (something critical is invented or missing). 2: only minor ones. 1: none. `critical` and
-    `minor` are how many there are, each beside its expectation. `expected` is 1 + P(≥ 2) + P(≥ 3) + P(≥ 4), each
-    probability that of the statement with the greatest.
+    without a reference, the candidate's alone. 4: a statement of the candidate is contradicted, and critically so, or
+    the candidate is on another case (three or more statements, none supported). 3: another critical error (something
+    critical is invented or missing). 2: only minor ones. 1: none. `critical` and `minor` are how many there are, each
+    beside its expectation. `expected` is 1 + P(≥ 2) + P(≥ 3) + P(≥ 4), each probability that of the statement with the
+    greatest, or of a text on another case.
     """
 
     name = "risk"
@@ -34,7 +39,7 @@ class Risk(LedgerMetric):
         critical = sum(map(is_critical, wrong))
         doubts = [1.0 - verdict.check.probabilities[0] for verdict in verdicts]
         expected_critical = sum(doubt * verdict.check.critical for doubt, verdict in zip(doubts, verdicts))
-        hard, expected = level(wrong), expected_level(verdicts)
+        hard, expected = level(verdicts), expected_level(verdicts)
         parts = {
             "critical": float(critical),
             "minor": float(len(wrong) - critical),
@@ -54,10 +59,14 @@ def _judged(tallies: Tallies) -> list[Verdict]:
     return [*tallies.grounded.verdicts, *reference]
 
 
-def level(wrong: Sequence[Verdict]) -> int:
-    """The level of a text with these wrong statements."""
+def level(verdicts: Sequence[Verdict]) -> int:
+    """The level of a text with these verdicts."""
+    wrong = [verdict for verdict in verdicts if verdict.check.verdict != "supported"]
     critical = [verdict for verdict in wrong if is_critical(verdict)]
+    own = [verdict for verdict in verdicts if verdict.of == CANDIDATE]
     if any(verdict.of == CANDIDATE and verdict.check.verdict == "contradicted" for verdict in critical):
+        return 4
+    if len(own) >= UNRELATED and all(verdict.check.verdict != "supported" for verdict in own):
         return 4
     return 3 if critical else 2 if wrong else 1
 
@@ -65,7 +74,9 @@ def level(wrong: Sequence[Verdict]) -> int:
 def expected_level(verdicts: Sequence[Verdict]) -> float:
     """1 plus the probabilities that the level is at least 2, 3 and 4."""
     checks = [(verdict.of == CANDIDATE, verdict.check) for verdict in verdicts]
+    doubts = [1.0 - check.probabilities[0] for own, check in checks if own]
+    unrelated = math.prod(doubts) if len(doubts) >= UNRELATED else 0.0
     two = max(1.0 - check.probabilities[0] for _, check in checks)
     three = max((1.0 - check.probabilities[0]) * check.critical for _, check in checks)
     four = max(own * check.probabilities[2] * check.critical for own, check in checks)
-    return 1.0 + two + three + four
+    return 1.0 + two + max(three, unrelated) + max(four, unrelated)
