@@ -20,7 +20,7 @@ ALL: dict[str, tuple[str, str]] = {
     "engine-startup": ("Start-up, and what workers add", "engines:startup"),
     "lexical": ("Lexical metrics against rouge-score, sacrebleu and nltk", "lexical:run"),
     "torchmetrics": ("Lexical metrics and BERTScore against torchmetrics", "peers:run"),
-    "bertscore": ("BERTScore against bert-score, four systems a reference", "bertscore:run"),
+    "bertscore": ("BERTScore against bert-score, four systems per reference", "bertscore:run"),
     "resampling": ("Bootstrap", "resampling:run"),
     "reading": ("Reading reports: HARE with the embedded set", "reading:run"),
     "hare": ("HARE on the CPU against the published algorithm, same weights", "hare:run"),

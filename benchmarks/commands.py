@@ -36,7 +36,7 @@ def memory() -> Iterator[Figure]:
             written = sum(1 for _ in stream) - 1
     yield Figure(
         f"score {written:,} pairs with ROUGE",
-        f"{took.peak:,.0f} MB at its peak, {took.wall:,.0f} s ({1e6 * took.wall / written:.0f} µs a pair)",
+        f"{took.peak:,.0f} MB at its peak, {took.wall:,.0f} s ({1e6 * took.wall / written:.0f} µs per pair)",
         "1,000 MB",
         took.peak < 1000 and written == ROWS,
     )

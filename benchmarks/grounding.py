@@ -39,7 +39,7 @@ def _figures(path: Path, budget: int | None) -> Iterator[Figure]:
     found = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     what = f"{SIDE:,} × {SIDE:,} pixels, {found['patches']:,} patches"
     each = 1000 * found["seconds"] / found["patches"]
-    yield Figure(f"ground a report on {what}", f"{found['seconds']:.0f} s ({each:.1f} ms a patch)", "")
+    yield Figure(f"ground a report on {what}", f"{found['seconds']:.0f} s ({each:.1f} ms per patch)", "")
     yield Figure("time not in the image model", f"{found['share']:.1%}", "")
     yield Figure("peak memory", f"{found['peak']:,.0f} MB", "2,000 MB", found["peak"] < 2000)
 

@@ -43,7 +43,7 @@ def run() -> Iterator[Figure]:
     for name, many in METRICS.items():
         metric = load_metric(name)
         yield _curve(f"{name}: pairs", metric, [(n, _cases(many * n, 60)) for n in (10, 20, 40, 80)])
-        yield _curve(f"{name}: words a text", metric, [(n, _cases(many * 4, n)) for n in (100, 200, 400, 800)])
+        yield _curve(f"{name}: words per text", metric, [(n, _cases(many * 4, n)) for n in (100, 200, 400, 800)])
         yield _curve(f"{name}: references", metric, [(n, _cases(many * 8, 60, references=n)) for n in (1, 2, 4, 8)])
         yield _curve(f"{name}: systems", metric, [(n, _cases(many * 6, 60, systems=n)) for n in (1, 2, 4, 8)])
 
@@ -56,7 +56,7 @@ def hare() -> Iterator[Figure]:
     found = [round(np.mean([len(report.entities) for report in reports])) for reports in read]
     what = f"hare: entities in texts of the same length ({found[0]} to {found[-1]} found)"
     yield _curve(what, metric, points)
-    yield _curve("hare: words a text", metric, [(n, _cases(2, n)) for n in (100, 200, 400, 800)])
+    yield _curve("hare: words per text", metric, [(n, _cases(2, n)) for n in (100, 200, 400, 800)])
     yield _curve("hare: pairs", metric, [(n, _cases(n, 60)) for n in (5, 10, 20, 40)])
     yield _curve("hare: references", metric, [(n, _cases(4, 60, references=n)) for n in (1, 2, 4, 8)])
     yield _curve("hare: systems", metric, [(n, _cases(3, 60, systems=n)) for n in (1, 2, 4, 8)])

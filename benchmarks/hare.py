@@ -41,13 +41,13 @@ def run() -> Iterator[Figure]:
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     scored = sum(score.value is not None for score in scores)
     rate, by_cpu = len(cases) / wall, len(cases) / cpu
-    # On a busy machine the wall clock measures the others: pairs a CPU second are what one free core would do.
+    # On a busy machine the wall clock measures the others: pairs per CPU second are what one free core would do.
     busy = load > cores()
     distinct = len({text for case in cases for text in (case.candidate, case.references[0])})
     yield Figure(
         f"HARE clinical, {len(cases)} pairs ({what})",
-        f"{rate:.1f} pairs/s, {by_cpu:.1f} a CPU second; {scored} scored, {distinct:,} distinct texts (load {load:.1f}"
-        f"{', so judged by CPU time' if busy else ''})",
+        f"{rate:.1f} pairs/s, {by_cpu:.1f} per CPU second; {scored} scored, {distinct:,} distinct texts "
+        f"(load {load:.1f}{', so judged by CPU time' if busy else ''})",
         "25 pairs/s",
         (by_cpu if busy else rate) >= 25,
     )
@@ -66,19 +66,19 @@ def run() -> Iterator[Figure]:
     entities = sum(spent.found) / max(len(spent.found), 1)
     yield Figure(
         "published algorithm, all ordered pairs",
-        f"{theirs:.1f} CPU s a pair against {ours:.3f}: {theirs / ours:,.0f}×; {len(some)} pairs, "
-        f"{entities:.0f} entities a report, {spent.asked} of {spent.questions:,} relation questions timed",
+        f"{theirs:.1f} CPU s per pair against {ours:.3f}: {theirs / ours:,.0f}×; {len(some)} pairs, "
+        f"{entities:.0f} entities per report, {spent.asked} of {spent.questions:,} relation questions timed",
         "20×",
         theirs / ours >= 20,
     )
     yield Figure(
         "the same, only pairs of types that go together",
-        f"{kinder:.2f} CPU s a pair: {kinder / ours:,.1f}× (kinder than published)",
+        f"{kinder:.2f} CPU s per pair: {kinder / ours:,.1f}× (kinder than published)",
         "",
     )
     yield Figure(
         f"ours on those {len(some)} pairs alone, no text seen before",
-        f"{alone:.3f} CPU s a pair: the published algorithm takes {theirs / alone:,.0f}×, the kinder one "
+        f"{alone:.3f} CPU s per pair: the published algorithm takes {theirs / alone:,.0f}×, the kinder one "
         f"{kinder / alone:,.1f}×",
         "20×",
         theirs / alone >= 20,
@@ -99,7 +99,7 @@ def _unlike() -> Iterator[Figure]:
     cpu = time.process_time() - cpu
     yield Figure(
         f"HARE clinical, {UNLIKE} pairs of 110 words, references shared by four",
-        f"{UNLIKE / cpu:.1f} pairs a CPU second (load {os.getloadavg()[0]:.1f})",
+        f"{UNLIKE / cpu:.1f} pairs per CPU second (load {os.getloadavg()[0]:.1f})",
         "",
     )
 

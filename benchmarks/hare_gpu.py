@@ -298,7 +298,7 @@ def pack(path: Path) -> None:
     """Write the cases and their entities to a file."""
     ((what, cases, spans),) = read_pairs()
     rows = [(text, [(s.start, s.end, s.type, round(s.score, 4)) for s in some]) for text, some in spans.items()]
-    what += f", {np.mean([len(some) for _, some in rows]):.0f} entities a text"
+    what += f", {np.mean([len(some) for _, some in rows]):.0f} entities per text"
     made = {"what": what, "pairs": [(case.candidate, case.references[0]) for case in cases], "spans": rows}
     path.write_text(json.dumps(made), encoding="utf-8")
     print(f"{len(cases)} pairs ({what}) written to {path}")

@@ -23,7 +23,7 @@ def run() -> Iterator[Figure]:
     many = 20_000
     took = seconds(lambda: [link(text, type) for _ in range(many) for text, type in zip(TERMS, TYPES)])
     rate = many * len(TERMS) / took
-    yield Figure("mentions linked a second, seen before", f"{rate:,.0f}", "≥ 50,000", rate >= 50_000)
+    yield Figure("mentions linked per second, seen before", f"{rate:,.0f}", "≥ 50,000", rate >= 50_000)
     if not SEGMENTS.exists():
         yield Figure("share of annotated mentions linked", "not assessed: no annotated segments here", "")
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -11,15 +12,16 @@ from typing import Any
 
 from benchmarks.figures import Figure
 
+_LOAD = re.compile(r", load [\d.]+")
 _HEAD = """# Benchmarks
 
-Made by `make bench` from its own output; do not edit. Every section names the machine, the versions and the load
-(processes that wanted a core) when it began: on a busy machine wall-clock times are too long and ratios of two
-times taken one after the other are rough, while CPU seconds hold. Peers run in the same process on the same pairs,
-in turn. Texts are made or recombined from the bundled examples unless a section says otherwise.
-
+What was compared, the times and their ratio, and the machine. Written by `make bench`; do not edit.
 `make bench NAMES="lexical growth"` measures some sections and keeps the others; `make profile` shows where each
 metric spends its time.
+
+Other libraries run in the same process on the same pairs, one after the other. Texts are made or recombined from the
+bundled examples unless a section says otherwise. *Load* is the number of processes that wanted a core when the section
+began: on a busy machine wall-clock times are too long and their ratios are rough, while CPU seconds hold.
 """
 
 
@@ -46,18 +48,25 @@ def read(path: Path) -> dict[str, Any]:
 def write_page(page: Path, order: Sequence[str]) -> None:
     """The page, its sections in the order of the benchmarks; a benchmark never run is listed as such."""
     kept = read(page.with_suffix(".json"))
-    parts = [_HEAD, *(_section(kept[name]) for name in order if name in kept)]
+    sections = [kept[name] for name in order if name in kept]
+    machines = list(dict.fromkeys(_without_load(section["machine"]) for section in sections))
+    named = [f"- Machine {number}: {machine}" for number, machine in enumerate(machines, 1)]
+    parts = [_HEAD, "\n".join(named) + "\n", *(_section(section, machines) for section in sections)]
     missing = [name for name in order if name not in kept]
     if missing:
         parts.append(f"## Not measured yet\n\n{', '.join(missing)}.\n")
     page.write_text("\n".join(parts), encoding="utf-8")
 
 
-def _section(section: dict[str, Any]) -> str:
-    lines = [f"## {section['title']}", "", f"{section['when']}; {section['machine']}", ""]
-    lines += ["| what | measured | goal | |", "|---|---|---|---|"]
+def _section(section: dict[str, Any], machines: Sequence[str]) -> str:
+    load = _LOAD.search(section["machine"])
+    where = f"machine {machines.index(_without_load(section['machine'])) + 1}{load[0] if load else ''}"
+    lines = [f"## {section['title']}", "", f"{section['when']}, {where}.", "", "| what | measured |", "|---|---|"]
     for figure in section["figures"]:
-        verdict = {True: "reached", False: "**missed**", None: ""}[figure["reached"]]
-        cells = [" ".join(str(figure[key]).split()) for key in ("what", "measured", "goal")]
-        lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} | {verdict} |")
+        cells = [" ".join(str(figure[key]).split()) for key in ("what", "measured")]
+        lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _without_load(machine: str) -> str:
+    return _LOAD.sub("", machine)

@@ -24,7 +24,7 @@ LEXICAL = "rouge1,rouge2,rougeL,bleu,chrf"
 CLIENTS = 32
 ROUNDS = 3
 _WORK = ((LEXICAL, 25_600, 60, 16), ("hare", 256, 0, 8))
-"""Metrics, cases in all, words a text (0: reports put together from the examples), cases a request."""
+"""Metrics, cases in all, words per text (0: reports put together from the examples), cases per request."""
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -39,7 +39,7 @@ def run() -> Iterator[Figure]:
         errors = sum(failed for _, _, failed in rounds)
         share = served / whole
         yield Figure(
-            f"{metrics.partition(',')[0]}{' …' * (',' in metrics)}, {size} a request",
+            f"{metrics.partition(',')[0]}{' …' * (',' in metrics)}, {size} per request",
             f"{served:,.0f} cases/s, as one batch {whole:,.0f}: {share:.0%}; {errors} errors "
             f"(load {os.getloadavg()[0]:.1f})",
             "80 %, none",

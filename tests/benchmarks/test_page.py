@@ -18,8 +18,26 @@ def test_a_section_measured_again_takes_the_place_of_the_old_one(tmp_path: Path)
     assert [figure["measured"] for figure in read(kept)["links"]["figures"]] == ["3 | s", "4 MB"]
     write_page(page, ["links", "memory"])
     text = page.read_text(encoding="utf-8")
-    assert "| speed | 3 / s | 2 s | reached |" in text and "| size | 4 MB |  |  |" in text
+    assert "| speed | 3 / s |\n| size | 4 MB |\n" in text
     assert "## Not measured yet\n\nmemory." in text
+
+
+def test_a_machine_is_described_once(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    for name, load in (("links", "0.9"), ("memory", "2.0")):
+        machine = f"CPU, 2 cores, load {load}; Python 3"
+        keep(page.with_suffix(".json"), name, name, machine, [Figure("size", "4 MB", "")])
+    write_page(page, ["links", "memory"])
+    text = page.read_text(encoding="utf-8")
+    assert text.count("CPU, 2 cores; Python 3") == 1
+    assert "UTC, machine 1, load 0.9." in text and "UTC, machine 1, load 2.0." in text
+
+
+def test_the_page_is_what_is_kept(tmp_path: Path) -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    (tmp_path / "page.json").write_bytes((docs / "benchmarks.json").read_bytes())
+    write_page(tmp_path / "page.md", list(ALL))
+    assert (tmp_path / "page.md").read_bytes() == (docs / "benchmarks.md").read_bytes()
 
 
 def test_an_unknown_benchmark_is_refused(capsys: object) -> None:
