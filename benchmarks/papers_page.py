@@ -16,11 +16,11 @@ NOTES = (
 
 _PUBLISHED = Path(__file__).resolve().parent / "published"
 _SEEN = {"no": "out", "texts": "texts in, scores out", "scores": "in", "not stated": "not stated"}
-NO_OURS = "not to be had, because"
+NO_OURS = "not available:"
 
 HEAD = """# Published tables beside ours
 
-Made by `make papers DATA=DIR` from [papers.json](papers.json) and the published tables (`benchmarks/published/`); do not edit by hand. The published sets are not all at hand: ours are parts of them, and every figure of ours says on how many rows it stands. Metrics that are compared stand on the same rows. In brackets: 95 % intervals, bootstrap over references.
+What the papers report, and what medassay measures on the parts of their data that are at hand. Written by `make papers DATA=DIR` from [papers.json](papers.json) and the published tables (`benchmarks/published/`); do not edit by hand. Every figure of ours says how many rows it is computed on; metrics that are compared are computed on the same rows. In brackets: 95 % intervals, bootstrap over references.
 
 *Models*: what made our number; `none` where a metric has no model. The papers' own models are `--models paper` ([models](models.md)); no hub can be reached where this page is made, so none of them was run. *Training*: whether the rows of the table were in the training of our metric. **in**: its numbers were, so the figure is a fit, not a forecast. **texts in, scores out**: it has read these texts, not the numbers it is compared with. **out**: neither.
 
@@ -126,7 +126,7 @@ def render_hare(part: Json, choices: Json | None) -> list[str]:
                 ["ours", *(str(part["distribution"][level]) for level in published)],
             ],
         ),
-        f"F1 by encoder (Table 4). Ours: {NO_OURS} the paper's annotation is not at hand; the embedded readers' "
+        f"F1 by encoder (Table 4). Ours is {NO_OURS} the paper's annotation is not at hand; the embedded readers' "
         "held-out figures, on our own annotation, are in the "
         "[model card](../src/medassay/models/embedded/MODEL_CARD.md).",
         "",
@@ -179,7 +179,7 @@ def render_notes(part: Json) -> list[str]:
         f"Ours: the {part['pairs']} pairs at hand ({part['dialogues']} dialogues), one part of the published set; "
         f"all metrics on the {part['common']} of them that every metric scores (MIST needs a concept in the "
         "reference). Aggregate: ¼(2 r_F1 − r_H − r_O). The rates stand as published, an omission rate of −1 included. "
-        f"Tables 3 to 6 of the paper: {NO_OURS} CONSULT-FACTS and CONSULT-FULL are in-house collections, "
+        f"Tables 3 to 6 of the paper, ours {NO_OURS} CONSULT-FACTS and CONSULT-FULL are in-house collections, "
         "MEDIQA-RRS is not "
         "at hand, and the averages of Table 6 need all of them.",
         "",
@@ -247,7 +247,7 @@ def render_pathgls(part: Json) -> list[str]:
         + ", ".join(f"{row['score']} {number(row['largest_sd'], 6)} (n {row['n']})" for row in part["repeat"])
         + ".",
         "",
-        f"Table 2, benchmark. Ours: {NO_OURS} neither these models nor what they wrote is at hand "
+        f"Table 2, benchmark. Ours is {NO_OURS} neither these models nor what they wrote is at hand "
         "(`medassay trust-study benchmark` makes the table from scores).",
         "",
         *table(
@@ -257,7 +257,7 @@ def render_pathgls(part: Json) -> list[str]:
                 for row in read_published("pathgls_models")
             ],
         ),
-        f"Table 3, domain gap. Ours: {NO_OURS} as for Table 2 (`medassay trust-study gap`).",
+        f"Table 3, domain gap. Ours is {NO_OURS} as for Table 2 (`medassay trust-study gap`).",
         "",
         *table(
             ("model", "public", "private", "drop"),
@@ -284,7 +284,7 @@ def render_facts(part: Json) -> list[str]:
         "The data (section 3), MTSamples:",
         "",
         *table(("", "published", "ours"), data),
-        f"Table 1, averages over {size('fact counting reports')} reports. Ours: {NO_OURS} the "
+        f"Table 1, averages over {size('fact counting reports')} reports. Ours is {NO_OURS} the "
         "evaluators' raw counts and the models' descriptions "
         "are not at hand; `medassay annotate` collects such counts, and imports them, and computes this table.",
         "",
@@ -297,7 +297,7 @@ def render_facts(part: Json) -> list[str]:
         ),
         _lead(lead, parts),
         "",
-        f"Table 2, Krippendorff's alpha. Ours: {NO_OURS} as for Table 1.",
+        f"Table 2, Krippendorff's alpha. Ours is {NO_OURS} as for Table 1.",
         "",
         *table(
             ("", "all three", "1 and 2", "1 and 3", "2 and 3"),
@@ -311,7 +311,7 @@ def render_facts(part: Json) -> list[str]:
 
 def _lead(lead: Json, parts: str) -> str:
     if "value" not in lead:
-        return f"Lead-3 with facts counted by `facts`: {NO_OURS} {lead.get('remark') or 'no report was scored'}."
+        return f"Lead-3 with facts counted by `facts` is {NO_OURS} {lead.get('remark') or 'no report was scored'}."
     return (
         f"The baseline Lead-3 can be had, its counts by people cannot. On {lead['scored']} of {lead['n']} other "
         "reports of the same data (whole reports, drawn by seed 1), facts counted by the metric `facts` against the "

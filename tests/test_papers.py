@@ -123,7 +123,7 @@ def test_a_table_beside_ours(tmp_path: Path) -> None:
     left = next(row for row in found["rows"] if row["row"] == "HARE_0.7_Threshold")
     assert left["ours"] is None and left["remark"] == "left out of this run"
     page = papers_page.render({"hare": found})
-    assert re.search(r"\| ROUGE-L \| ours, n 7 \|", page) and "not to be had, because left out of this run" in page
+    assert re.search(r"\| ROUGE-L \| ours, n 7 \|", page) and "not available: left out of this run" in page
 
 
 def test_missing_data_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -99,7 +99,7 @@ def _kinds(cards: Sequence[BenchCard], metric: str, kinds: Sequence[str]) -> Map
 def _notes(cards: Sequence[BenchCard]) -> list[str]:
     notes = [
         "Sensitivity: share of pairs where a paraphrase scores above a wrong version by more than the margin. "
-        f"False alarms: share of paraphrases that an alarm rings for which catches {CAUGHT:.0%} of the wrong versions "
+        f"False alarms: share of paraphrases at or below the threshold that catches {CAUGHT:.0%} of the wrong versions "
         "(0 is best). Spearman, Kendall: graded texts against their levels. AUC: supported claims against the others, "
         "against contradicted ones; 0.5 is chance."
     ]

@@ -80,23 +80,31 @@ def which_page(data: Json) -> str:
     lines = [
         "# Which metric for which text",
         "",
-        "Made by `make which-metric` from a run of `medassay bench` and from [the published tables](papers.md); do not "
-        "edit by hand. `medassay metrics NAME` shows the same lines.",
+        "Which metric to use for a kind of text, which values to expect, and what each metric misses. `medassay "
+        "metrics NAME` shows the same lines. Written by `make which-metric` from a run of [`medassay bench`](bench.md) and "
+        "from [the published tables](papers.md); do not edit by hand.",
         "",
         f"Benchmark: {data['bench']}",
         "",
-        "How to read it. *Paraphrase above error*: share of pairs in which a faithful paraphrase scores above a "
-        "version with one planted error by more than the margin. *False alarms*: share of faithful paraphrases that an "
-        "alarm rings for which catches half of the wrong versions. *Good value*: the middle of faithful paraphrases, "
-        "then of texts with a critical error. *Recommended*: the metric with the highest share, and those whose 95 % "
-        "interval reaches it; none where the highest is not above one half, because such a metric prefers the wrong "
-        "text as often as not. A metric made for one kind of text is listed for it alone.",
+        "- *Paraphrase above error*: share of pairs in which a faithful paraphrase scores above a version with one "
+        "planted error by more than the margin.",
+        "- *False alarms*: share of faithful paraphrases that score no better than the threshold that catches half of the "
+        "wrong versions.",
+        "- *Good value*: the median of faithful paraphrases, then of texts with a critical error.",
+        "- *Recommended*: the metric with the highest share, and those whose 95 % interval reaches it; none where the "
+        "highest is not above one half. A metric made for one kind of text is listed for it alone.",
     ]
+    shown: list[Json] = []
     for kind in data["kinds"]:
         recommended = ", ".join(kind["recommended"]) or "none of those measured"
         lines += ["", f"## {kind['kind'].capitalize()}", "", f"Recommended: **{recommended}**."]
         if kind["remark"]:
             lines += ["", kind["remark"]]
+        same = next((other["kind"] for other in shown if other["rows"] == kind["rows"]), None)
+        shown.append(kind)
+        if same is not None:
+            lines += ["", f"The figures are those of the [{same}](#{same.replace(' ', '-')})."]
+            continue
         lines += [
             "",
             "| metric | paraphrase above error | false alarms | critical errors | good value | misses most | people |",
