@@ -71,7 +71,8 @@ def test_what_is_said_of_a_metric(data: dict[str, Any]) -> None:
 def test_the_page_has_every_kind_and_equal_figures_once(data: dict[str, Any]) -> None:
     page = which_page(data)
     assert page.count("\n## ") == 5 and page.count("| hare |") == 1
-    assert page.count("| bleu |") == 2 and page.count("The figures are those of the [note section](#note-section).") == 3
+    assert page.count("| bleu |") == 2
+    assert page.count("The figures are those of the [note section](#note-section).") == 3
     assert "60 of the 300 documents" in page and "models: m@1" in page
 
 

@@ -81,15 +81,15 @@ def which_page(data: Json) -> str:
         "# Which metric for which text",
         "",
         "Which metric to use for a kind of text, which values to expect, and what each metric misses. `medassay "
-        "metrics NAME` shows the same lines. Written by `make which-metric` from a run of [`medassay bench`](bench.md) and "
-        "from [the published tables](papers.md); do not edit by hand.",
+        "metrics NAME` shows the same lines. Written by `make which-metric` from a run of [`medassay bench`](bench.md) "
+        "and from [the published tables](papers.md); do not edit by hand.",
         "",
         f"Benchmark: {data['bench']}",
         "",
         "- *Paraphrase above error*: share of pairs in which a faithful paraphrase scores above a version with one "
         "planted error by more than the margin.",
-        "- *False alarms*: share of faithful paraphrases that score no better than the threshold that catches half of the "
-        "wrong versions.",
+        "- *False alarms*: share of faithful paraphrases that score no better than the threshold that catches half of "
+        "the wrong versions.",
         "- *Good value*: the median of faithful paraphrases, then of texts with a critical error.",
         "- *Recommended*: the metric with the highest share, and those whose 95 % interval reaches it; none where the "
         "highest is not above one half. A metric made for one kind of text is listed for it alone.",
