@@ -33,6 +33,19 @@ def annotate_as_in(table: Path, study: Path) -> None:
     store.close()
 
 
+def is_shown(block: str, output: str) -> bool:
+    """Whether every line of a block of the tutorial begins a line of the output, whatever the spaces."""
+    lines = [" ".join(line.split()) for line in output.splitlines()]
+    wanted = [" ".join(line.removesuffix("…").split()) for line in block.splitlines()]
+    return all(any(line.startswith(start) for line in lines) for start in wanted)
+
+
+def tutorial_block(start: str) -> str:
+    page = (TUTORIAL.parent / "tutorial.md").read_text(encoding="utf-8")
+    (block,) = re.findall(rf"^```\n({start}.*?)^```", page, re.S | re.M)
+    return str(block)
+
+
 def test_the_tutorial_from_a_csv_to_a_published_style_table(command, tmp_path):
     shutil.copy(TUTORIAL / "notes.csv", tmp_path / "notes.csv")
     assert "6 baseline texts" in command("baseline", "lead3", "notes.csv", "--keep", "--out", "texts.csv")
@@ -45,6 +58,7 @@ def test_the_tutorial_from_a_csv_to_a_published_style_table(command, tmp_path):
     shown = command("annotate", "agreement", "study.yaml", "--out", "agreement.csv", "--report", "people.html")
     alpha = {row["column"]: float(row["alpha"]) for row in csv.DictReader((tmp_path / "agreement.csv").open())}
     assert alpha["G"] < 0.5 < 0.8 < alpha["f_score"]
+    assert is_shown(tutorial_block("Agreement"), shown)
     assert re.search(r"lead3\s+precision\s+0\.\d\d\s+0\.\d\d\s+0\.\d\d\s+0\.\d\d", shown)
     assert "Means by system" in (tmp_path / "people.html").read_text(encoding="utf-8")
 
@@ -68,8 +82,10 @@ def test_export_goes_straight_into_scoring(command, medassay, tmp_path):
     with (tmp_path / "scores.csv").open(encoding="utf-8") as stream:
         row = next(csv.DictReader(stream))
     assert row["f_score"] and row["rouge1"]
-    words = ["validate", "human.csv", "--human", "recall", "--metrics", "rouge1,rougeL", "--resamples", "50"]
-    assert medassay(*words, "--out", "study.csv").code == 0
+    ran = medassay(
+        "validate", "human.csv", "--human", "recall", "--metrics", "rouge1,rougeL,bleu", "--out", "study.csv"
+    )
+    assert ran.code == 0 and is_shown(tutorial_block("recall"), ran.out)
     assert "rougeL" in (tmp_path / "study.csv").read_text(encoding="utf-8")
 
 
