@@ -45,7 +45,10 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 T = TypeVar("T")
 
 Cases = Annotated[
-    str, typer.Argument(help="Case file (.csv, .tsv, .jsonl, .parquet), - for standard input, or hf:owner/name:split.")
+    str,
+    typer.Argument(
+        help="Case file (.csv, .tsv, .jsonl, .parquet), a folder of them, - for standard input, or hf:owner/name:split."
+    ),
 ]
 
 
@@ -64,7 +67,7 @@ def complete_metrics(incomplete: str) -> list[str]:
 Metrics = Annotated[
     str, typer.Option(help="Comma-separated; `medassay metrics` lists them.", autocompletion=complete_metrics)
 ]
-Models = Annotated[str, typer.Option(help="embedded, paper, or a folder or file of models.")]
+Models = Annotated[str, typer.Option(help="embedded, fast, gpu, paper, a hub name, or a folder or file of models.")]
 Map = Annotated[str, typer.Option("--map", help="Other column names: candidate=generated,reference=gt.")]
 Format = Annotated[str | None, typer.Option(help="csv, tsv, jsonl or parquet, where the name does not say.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]

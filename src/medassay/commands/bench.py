@@ -23,7 +23,7 @@ def bench(
     metrics: console.Metrics = "",
     kind: Annotated[str, typer.Option(help="pathology, notes or radiology; default: all three.")] = "",
     all_: Annotated[bool, typer.Option("--all", help="All 300 documents; default: every fifth.")] = False,
-    margin: Annotated[float, typer.Option(help="By what share of its scale a metric must fall.")] = 0.01,
+    margin: Annotated[float, typer.Option(help="Share of a metric's range by which two scores must differ.")] = 0.01,
     out: Annotated[Path | None, typer.Option(help="The cards as .json or .md.")] = None,
     models: console.Models = "embedded",
     resamples: console.Resamples = 1000,
