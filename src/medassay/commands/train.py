@@ -25,7 +25,7 @@ def train(
         ),
     ] = None,
     base: Annotated[
-        str | None, typer.Option(help="Folder of a BERT to start from (ner, re: or a model set); preset paper: any encoder.")
+        str | None, typer.Option(help="Folder of a BERT to start from (ner, re: or a model set); paper: any encoder.")
     ] = None,
     preset: Annotated[str, typer.Option(help="embedded: our recipes; paper: HARE's (ner, re, align).")] = "embedded",
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data; default: the recipe's.")] = None,
