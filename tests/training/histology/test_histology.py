@@ -12,12 +12,27 @@ from medassay.training import histology
 from medassay.training.histology import questions, read_many, read_samples, words
 
 pytest.importorskip("PIL")
-from medassay.training.histology import process_of, read_others
+from medassay.training.histology import label_phrases, process_of, read_others
 
 
 def test_processes_are_read_from_labels() -> None:
     assert process_of("Normal liver") == "n" and process_of("tubular adenoma of the colon") == "y"
     assert process_of("squamous cell carcinoma in situ") == "y" and process_of("mucus") == "-"
+
+
+@pytest.mark.parametrize(
+    ("label", "phrases", "process"),
+    [
+        ("lung adenocarcinoma (tumour, stroma and/or normal lung in the field)", ("lung adenocarcinoma",), "a"),
+        ("immune cells / lymphoid follicle", ("immune cells", "lymphoid follicle"), "-"),
+        ("osteosarcoma, necrotic (non-viable) tumour", ("osteosarcoma, necrotic tumor",), "s"),
+        ("growth (benign)", ("growth",), "b"),
+        ("normal femur / bone marrow, mouse", ("normal femur", "bone marrow"), "n"),
+        ("normal kidney (mouse)", ("normal kidney",), "n"),
+    ],
+)
+def test_brackets_and_slashes_of_a_label(label: str, phrases: tuple[str, ...], process: str) -> None:
+    assert (label_phrases(label), process_of(label)) == (phrases, process)
 
 
 def test_many_sources_and_others_are_read(tmp_path: Path) -> None:

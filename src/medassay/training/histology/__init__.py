@@ -37,6 +37,7 @@ _ANSWER = re.compile(
 )
 _VERB = re.compile(r"^(?:is|are|does|do|was|were|has|have|did) ")
 _SHOWS = "does this image show "
+_BRACKETS = re.compile(r"\s*\([^()]*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +155,9 @@ def read_many(folder: Path) -> Iterator[Sample]:
     closed = {row["source"] for row in _rows(folder / "sources.csv", ("source",)) if "NC" in str(row)}
     for row in _rows(path, ("image", "source", "organ", "label", "group")):
         mouse, organ = "(mouse)" in row["organ"], keys.get(row["organ"].replace(" (mouse)", ""), "none")
-        process = process_of(row["label"])
+        phrases, process = label_phrases(row["label"]), process_of(row["label"])
         if mouse and process != "n":
             continue
-        label = _american(re.sub(r",? mouse |, mouse$|^mouse ", " ", row["label"].replace("(mouse)", "")).strip())
-        phrases = tuple(part.strip() for part in label.split("/") if part.strip())
         # Letters behind a case number name parts of one case, which no fold may part.
         group = re.sub(r"(\d-\d+)[A-Z]+$", r"\1", row["group"]) or row["image"]
         origin = (folder / row["image"], row["source"], row["label"], f"{row['source']} {group}")
@@ -174,15 +173,34 @@ def read_others(folder: Path) -> list[tuple[Path, str]]:
     return [(path.parent / row["image"], row["source"]) for row in _rows(path, ("image", "source"))]
 
 
+def label_phrases(label: str) -> tuple[str, ...]:
+    """The names in a label, in American spelling: without what stands in brackets and without `mouse`.
+
+    Names are parted by a slash between spaces; that of "and/or" parts none.
+
+    >>> label_phrases("immune cells / lymphoid follicle"), label_phrases("adenocarcinoma (tumour and/or normal lung)")
+    (('immune cells', 'lymphoid follicle'), ('adenocarcinoma',))
+    """
+    names = re.sub(r",? mouse |, mouse$|^mouse ", " ", f"{_BRACKETS.sub('', label)} ").strip()
+    return tuple(part.strip() for part in _american(names).split(" / ") if part.strip())
+
+
 def process_of(label: str) -> str:
     """The process (a key of words.tsv) that a label speaks of, `-` where no sign of one occurs in it.
 
+    What stands in brackets explains the name before it, and counts only where that name has no sign.
+
     >>> process_of("normal colonic mucosa"), process_of("lung squamous cell carcinoma"), process_of("mucus")
     ('n', 'q', '-')
+    >>> process_of("lung adenocarcinoma (tumour, stroma and/or normal lung in the field)")
+    'a'
     """
-    signs = (row for row in own_table("words.tsv") if row["kind"] == "sign")
-    processes = (row["process"] for row in signs if row["key"] in label.lower())
-    return next(processes, "-")
+    signs = [(row["key"], row["process"]) for row in own_table("words.tsv") if row["kind"] == "sign"]
+    for text in (_BRACKETS.sub("", label).lower(), label.lower()):
+        process = next((process for key, process in signs if key in text), None)
+        if process is not None:
+            return process
+    return "-"
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
