@@ -40,7 +40,7 @@ def test_one_bad_row_of_many_is_named_and_the_others_are_kept(
     ran = medassay("trust", path, "--images", trust_images, "--out", out)
     assert ran.code == 1
     assert "row 3: column 'image': no such file" in ran.err and "gone.png" in ran.err
-    assert len(read(out)) == 3
+    assert [row["image"] for row in read(out)] == ["t0.png", "gone.png", ""]
     assert medassay("trust", path, "--images", trust_images, "--strict").code == 2
     ran = medassay("trust", path, "--images", tmp_path / "nowhere")
     assert ran.code == 2 and "--images" in ran.err

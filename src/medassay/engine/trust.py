@@ -71,17 +71,17 @@ class TrustSource:
         return located if self.fill is None else self.fill(located)
 
     def _located(self, row: Row) -> Row:
-        """The row with the path of its image, and whether that is a region or a slide (`level`)."""
+        """The row with the path of its image; carried are the image as given and whether it is a slide (`level`)."""
         if self.strict and row.problem is not None:
             raise InputError(f"{self.cases}, {row.location}: {row.problem}")
         if row.case is None or not row.case.has("image"):
             return row
+        extra: dict[str, Value] = {"image": row.case.image, **row.case.extra}
         try:
             path = locate(row.case, self.images or image_folder(self.cases))
         except InputError:
             # Without its image the rest of the row is judged all the same; `row_problems` names it.
-            return row
-        extra: dict[str, Value] = dict(row.case.extra)
+            return replace(row, case=replace(row.case, extra=extra))
         extra.setdefault("level", level_of(path))
         return replace(row, case=replace(row.case, image=str(path), extra=extra))
 
