@@ -155,3 +155,19 @@ def test_stack_pads_and_masks() -> None:
 def test_threads_are_those_asked_for(monkeypatch: pytest.MonkeyPatch, asked: str, expected: int | None) -> None:
     monkeypatch.setenv("MEDASSAY_THREADS", asked)
     assert threads() == expected if expected else threads() >= 1
+
+
+def test_products_of_bytes_are_exact_on_every_processor(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx", reason="needs the extra hf")
+    helper, kinds = onnx.helper, onnx.TensorProto
+    graph = helper.make_graph(
+        [helper.make_node("MatMulInteger", ["rows", "weights"], ["sums"])],
+        "products",
+        [helper.make_tensor_value_info("rows", kinds.UINT8, [None, 64])],
+        [helper.make_tensor_value_info("sums", kinds.INT32, [None, 32])],
+        [onnx.numpy_helper.from_array(np.full((64, 32), 127, np.int8), "weights")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "products.onnx")
+    (sums,) = open_session(tmp_path / "products.onnx").run(None, {"rows": np.full((2, 64), 255, np.uint8)})
+    assert (sums == 64 * 255 * 127).all()

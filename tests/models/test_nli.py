@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from medassay.models import load
 
@@ -16,3 +17,9 @@ def test_the_embedded_head_gives_three_chances(embedded: Path) -> None:
     np.testing.assert_allclose(chances.sum(1), 1.0, atol=1e-5)
     assert (chances[0] == chances[2]).all(), "equal pairs are read once"
     assert load("nli", str(embedded)).probabilities([]).shape == (0, 3)
+
+
+def test_the_reader_answers_alike_on_every_processor(embedded: Path) -> None:
+    # In float32, without any rounding to bytes, p(contradiction) is .929; bytes that overflow make it .78.
+    pair = ("Bland spindle cells without atypia.", "High grade leiomyosarcoma.")
+    assert load("nli", str(embedded)).probabilities([pair])[0, 2] == pytest.approx(0.93, abs=0.01)
