@@ -53,6 +53,32 @@ def test_specimens_and_history_are_kept_apart() -> None:
     assert pairs(cut) == []
 
 
+def test_only_what_was_received_is_aside_under_the_heading_of_the_specimen() -> None:
+    cut = clauses(
+        reading(
+            "Specimen: <site bone>, <finding pale> fragments\nMatrix: <finding osteoid>\nNuclei: <finding irregular>\n"
+            "Diagnosis: <diagnosis osteosarcoma>"
+        )
+    )
+    assert [(clause.report.text, clause.past) for clause in cut] == [
+        ("bone, pale fragments", True),
+        ("Matrix: osteoid", False),
+        ("Nuclei: irregular", False),
+        ("osteosarcoma", False),
+    ]
+    assert {(pair.premise, pair.hypothesis) for pair in pairs(cut)} == {(1, 3), (2, 3)}
+
+
+def test_listed_specimens_are_aside() -> None:
+    cut = clauses(reading("Specimens:\nA. <finding Mass> of the left kidney\nB. <finding Mass> of the right kidney"))
+    assert [clause.past for clause in cut] == [True, True]
+
+
+def test_statements_are_held_to_a_diagnosis_without_a_name() -> None:
+    cut = clauses(reading("<finding Fibrosis> is absent. Diagnosis: smooth muscle of the colon."))
+    assert [(pair.premise, pair.hypothesis, pair.kind) for pair in pairs(cut)] == [(0, 1, "conclusion")]
+
+
 def test_few_pairs_are_filled_up_with_the_diagnosis() -> None:
     cut = clauses(reading("There is <finding fibrosis>. ER is positive. The tumour is an <diagnosis oncocytoma>."))
     assert {(pair.premise, pair.hypothesis, pair.kind) for pair in pairs(cut)} >= {(0, 2, "conclusion")}

@@ -13,6 +13,7 @@ from medassay.cases import Case
 from medassay.errors import MedassayError
 from medassay.metrics import logic
 from medassay.metrics.logic import AGREEMENT_BY_RULE, CONTRADICTION_BY_RULE, Logic, scaled, top_mean
+from medassay.metrics.registry import load_metric
 from medassay.models.graphs import HOME
 from medassay.scores import Score
 
@@ -160,6 +161,25 @@ def test_a_bland_description_contradicts_a_high_grade_tumour(monkeypatch: pytest
     assert told["kind"] == "cytology" and told["by"] == "rule"
     assert LEIOMYOSARCOMA[0][slice(*told["premise"])] == "Bland spindle cells without atypia."
     assert right.value is None or right.value > 0.9
+
+
+def test_a_bland_high_grade_tumour_is_caught_by_default() -> None:
+    (wrong,) = load_metric("logic").score([Case(id="1", candidate=LEIOMYOSARCOMA[0])])
+    assert wrong.value == pytest.approx(1 - CONTRADICTION_BY_RULE) and wrong.parts["contradictions"] == 1
+
+
+def test_findings_under_the_heading_of_the_specimen_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Specimen: soft tissue\nCells: bland spindle cells without atypia\nDiagnosis: high grade leiomyosarcoma"
+    (wrong,) = scored(monkeypatch, [text])
+    assert wrong.parts["contradictions"] == 1
+    (told,) = wrong.evidence["contradictions"]
+    assert text[slice(*told["premise"])] == "Cells: bland spindle cells without atypia"
+
+
+def test_a_report_of_normal_tissue_is_assessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Crypts are regular. Diffuse necrosis is present. Opinion: normal colon."
+    (one,) = scored(monkeypatch, [text], Answers("necrosis", 0.999))
+    assert one.value is not None and one.parts["contradictions"] == 1
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,11 @@ _CUT = named_pattern("cut")
 _PAST = named_pattern("past")
 
 
-_ASIDE = ("history", "clinical", "preoperative", "gross", "macroscopic", "procedure", "specimen")
+_ASIDE = ("clinical", "gross")
+"""Sections of another time, or of the specimen before it was cut. Of the section `specimen` only its first sentence
+and listed specimens are aside: reports go on to the description without a heading."""
 _LABELS = re.compile(r"(?:^|[\n.;:])\s{0,20}+(?:PART |Part |#\s?)?(?:[A-Z]|\d{1,2})[.):]\s++(?=[A-Z\"'])")
+_NORMAL = "FINDING:normal-tissue"
 _ONE_SPECIMEN = 3_000
 """Characters: a longer report is taken to speak of several specimens, whether or not its parts are labelled."""
 
@@ -81,19 +84,40 @@ def _clauses_at(
     report: Report, spans: list[tuple[int, int]], parts: list[Specimen], heads: list[Section]
 ) -> list[Clause]:
     many = len(parts) > 1 or len(_LABELS.findall(report.text)) > 2 or len(report.text) > _ONE_SPECIMEN
+    received = _received(report.text, heads)
     cut = []
     for start, end in spans:
         text = report.text[start:end]
         small = _slice(report, start, end)
-        topics = _topics(small)
+        section = section_at(heads, start)
+        kind = section.kind if section else ""
+        topics = _topics(small) | ({"conclusion"} if _concludes(small, kind) else set())
         if not topics or text.rstrip().endswith(":"):
             continue
         label = next((part.label for part in parts if part.start <= start < part.end), "")
-        section = section_at(heads, start)
-        kind = section.kind if section else ""
-        past = bool(_PAST.search(text)) or kind in _ASIDE
+        past = bool(_PAST.search(text)) or kind in _ASIDE or any(a <= start < b for a, b in received)
         cut.append(Clause(small, start, end, label, many, kind, past, topics))
     return cut
+
+
+def _received(text: str, heads: list[Section]) -> list[tuple[int, int]]:
+    """What was received: the first sentence under each heading of the specimen, and the items of a list there."""
+    spans: list[tuple[int, int]] = []
+    for section in heads:
+        if section.kind == "specimen":
+            inside = [(section.body + a, section.body + b) for a, b in sentences(text[section.body : section.end])]
+            spans += inside[:1] + [(a, b) for a, b in inside[1:] if _LABELS.match(text[a:b])]
+    return spans
+
+
+def _concludes(clause: Report, section: str) -> bool:
+    """Whether a clause states what the report comes to: it stands under the diagnosis, or calls the tissue normal."""
+    if section == "diagnosis":
+        return any(map(str.isalpha, clause.text))
+    return any(
+        entity.concept is not None and entity.concept.id == _NORMAL and entity.assertion == "present"
+        for entity in clause.entities
+    )
 
 
 def _clause_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -181,7 +205,8 @@ _FEW = 3
 def pairs(clauses: list[Clause]) -> list[Pair]:
     """The pairs of clauses that speak of the same thing, descriptions before the diagnoses they are held to.
 
-    Where these are few, every other clause is paired with the diagnosis as well (kind `conclusion`).
+    Where these are few, every other clause is paired with the diagnosis as well (kind `conclusion`): with the first
+    clause that names one, else the first under its heading or that calls the tissue normal.
     """
     alike = _alike(clauses)
     if len(alike) >= _FEW:
@@ -189,6 +214,8 @@ def pairs(clauses: list[Clause]) -> list[Pair]:
     concluding = [i for i, clause in enumerate(clauses) if "diagnosis" in clause.topics and not clause.past]
     if not concluding:
         concluding = [i for i, clause in enumerate(clauses) if _diagnoses(clause)]
+    if not concluding:
+        concluding = [i for i, clause in enumerate(clauses) if "conclusion" in clause.topics and not clause.past]
     taken = {(pair.premise, pair.hypothesis) for pair in alike}
     for i, clause in enumerate(clauses):
         for j in concluding[:1]:
