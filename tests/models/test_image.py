@@ -130,3 +130,9 @@ def test_other_stains_are_refused_and_sections_are_not(model: EmbeddedImage) -> 
     assert read.foreign is not None and read.least_foreign is not None
     refused = read.foreign >= read.least_foreign
     assert refused[: len(others)].mean() > 0.9 and refused[len(others) :].mean() < 0.1
+
+
+def test_no_phrase_of_the_vocabulary_is_a_broken_label(model: EmbeddedImage) -> None:
+    assert len(set(model.vocabulary)) == len(model.vocabulary) == len(model.bank().vectors)
+    assert not [phrase for phrase in model.vocabulary if phrase.count("(") != phrase.count(")")]
+    assert model.read_phrases(["lung adenocarcinoma", "normal lung"]).nearest == ("lung adenocarcinoma", "normal lung")
