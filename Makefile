@@ -73,7 +73,7 @@ which-metric: $(VENV)/.dev
 	$(BIN)/python tools/which_metric.py --bench docs/bench.json --papers docs/papers.json
 
 # The reader (roles checker, nli and expert) from the data folder and corpus/, on a GPU: first from BASE, a folder with
-# an MPNet, then further from the set that this gives, then with narrower layers. NAME is the name of the set with the new reader.
+# an MPNet, then further from the set that this gives. NAME is the name of the set with the new reader.
 NAME ?= embedded-next
 SET := src/medassay/models/embedded
 READER := .venv-train/bin/python -m medassay.training.reader
@@ -86,11 +86,7 @@ models: .venv-train/.ready
 	$(READER) prepare --data $(DATA) --corpus corpus --base $(SET) --out build/further
 	$(READER) train --round further --folder build/further --out build/further
 	$(READER) export --folder build/further --base $(SET) --out build/further
-	$(READER) fit --folder build/further --data $(DATA) --corpus corpus --models $(SET) --name $(NAME)-further
-	$(READER) prepare --data $(DATA) --corpus corpus --base $(SET) --out build/narrow
-	$(READER) train --round narrow --folder build/narrow --out build/narrow
-	$(READER) export --folder build/narrow --base $(SET) --out build/narrow
-	$(READER) fit --folder build/narrow --data $(DATA) --corpus corpus --models $(SET) --name $(NAME)
+	$(READER) fit --folder build/further --data $(DATA) --corpus corpus --models $(SET) --name $(NAME)
 
 .venv-train/.ready: pyproject.toml
 	@$(PYTHON) -m venv .venv-train

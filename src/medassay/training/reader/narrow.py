@@ -25,7 +25,11 @@ DAMPING = 1e-3
 
 @dataclass
 class Moments:
-    """Running sums over tokens of what an inner map gives: its values and their products."""
+    """Running sums over tokens of what an inner map gives: its values and their products.
+
+    In 64 bits: the covariance is nearly singular, and what is lost in 32, or in the 19 that a graphics card may
+    multiply in, comes back large in its inverse.
+    """
 
     count: float
     sums: Tensor
@@ -47,7 +51,7 @@ class Moments:
         """[inner, inner], with a damped diagonal."""
         covariance = self.products / self.count - torch.outer(self.mean, self.mean)
         damping = DAMPING * covariance.diagonal().mean()
-        return covariance + damping * torch.eye(len(covariance), device=covariance.device)
+        return covariance + damping * torch.eye(len(covariance), device=covariance.device, dtype=covariance.dtype)
 
 
 def narrowed(reader: Reader, inner: int, batches: Iterable[tuple[Tensor, Tensor, Tensor]]) -> Reader:
@@ -74,7 +78,7 @@ def narrowed(reader: Reader, inner: int, batches: Iterable[tuple[Tensor, Tensor,
 def _moments(reader: Reader, batches: Iterable[tuple[Tensor, Tensor, Tensor]]) -> list[Moments]:
     inner, device = reader.shape.inner, next(reader.parameters()).device
     moments = [
-        Moments(0.0, torch.zeros(inner, device=device), torch.zeros(inner, inner, device=device))
+        Moments(0.0, *(torch.zeros(*size, device=device, dtype=torch.float64) for size in ((inner,), (inner, inner))))
         for _ in reader.encoder.layers
     ]
     mask = torch.empty(0)
@@ -82,7 +86,7 @@ def _moments(reader: Reader, batches: Iterable[tuple[Tensor, Tensor, Tensor]]) -
     for layer, sums in zip(reader.encoder.layers, moments):
 
         def record(_: nn.Module, given: tuple[Any, ...], sums: Moments = sums) -> None:
-            sums.add(given[0][mask.bool()].float())
+            sums.add(given[0][mask.bool()].double())
 
         hooks.append(layer.outer.register_forward_pre_hook(record))
     training = reader.training
@@ -99,7 +103,7 @@ def _moments(reader: Reader, batches: Iterable[tuple[Tensor, Tensor, Tensor]]) -
 def _reduced(outer: nn.Linear, moments: Moments, inner: int) -> tuple[Tensor, Tensor, Tensor]:
     """Which outputs of the inner map are kept, and the weight and bias of what reads them."""
     covariance, mean = moments.covariance, moments.mean
-    whole = outer.weight.detach().T.float()
+    whole = outer.weight.detach().T.double()
     target = covariance @ whole
     kept = torch.arange(len(mean), device=mean.device)
     while True:
@@ -112,4 +116,4 @@ def _reduced(outer: nn.Linear, moments: Moments, inner: int) -> tuple[Tensor, Te
         stay = cost.argsort(descending=True)[: max(inner, len(kept) - max(1, len(kept) // SHARE))]
         kept = kept[stay.sort().values]
     bias = outer.bias.detach() + mean @ whole - mean[kept] @ weight
-    return kept, weight.T.contiguous(), bias
+    return kept, weight.T.float().contiguous(), bias.float()
