@@ -10,8 +10,9 @@ For research and quality assurance, not for clinical decisions.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from medassay.lazy import lazy_names
 
 __version__ = "0.2.0"
 
@@ -30,23 +31,6 @@ if TYPE_CHECKING:
     from medassay.scores import Signature as Signature
     from medassay.serving.scorer import Scorer as Scorer
 
-# Public names are imported on first use: `import medassay` and `medassay --help` stay instant.
-_HOMES = {
-    "check": "medassay.api",
-    "score": "medassay.api",
-    "trust": "medassay.api",
-    "load_metric": "medassay.api",
-    "Case": "medassay.cases",
-    "read_cases": "medassay.cases",
-    "MedassayError": "medassay.errors",
-    "Ledger": "medassay.language.ledger",
-    "Metric": "medassay.metrics.base",
-    "Result": "medassay.result",
-    "Scorer": "medassay.serving.scorer",
-    "Score": "medassay.scores",
-    "Signature": "medassay.scores",
-}
-
 __all__ = [
     "Case",
     "Ledger",
@@ -63,12 +47,17 @@ __all__ = [
     "trust",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'medassay' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+# `import medassay` and `medassay --help` stay instant.
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "api": "check load_metric score trust",
+        "cases": "Case read_cases",
+        "errors": "MedassayError",
+        "language.ledger": "Ledger",
+        "metrics.base": "Metric",
+        "result": "Result",
+        "scores": "Score Signature",
+        "serving.scorer": "Scorer",
+    },
+)

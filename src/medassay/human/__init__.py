@@ -5,8 +5,9 @@ The coefficients themselves are pure functions in `medassay.study.agreement`. Th
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from medassay.lazy import lazy_names
 
 if TYPE_CHECKING:
     from medassay.human.live import from_store as from_store
@@ -22,26 +23,15 @@ if TYPE_CHECKING:
     from medassay.human.tables import system_table as system_table
     from medassay.human.web.app import create_app as create_app
 
-_PUBLIC = {
-    "live": "from_store",
-    "protocols": "PROTOCOLS Protocol load_protocol",
-    "ratings": "Rating Ratings",
-    "store": "Store",
-    "study": "Study load_study",
-    "tables": "agreement system_table",
-    "web.app": "create_app",
-}
-"""Each module of the room with its public names."""
-
-_MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    # On first use: the web framework and the database are not loaded with the room.
-    if name in _MODULE_OF:
-        return getattr(import_module(f"medassay.human.{_MODULE_OF[name]}"), name)
-    raise AttributeError(f"module 'medassay.human' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULE_OF])
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "live": "from_store",
+        "protocols": "PROTOCOLS Protocol load_protocol",
+        "ratings": "Rating Ratings",
+        "store": "Store",
+        "study": "Study load_study",
+        "tables": "agreement system_table",
+        "web.app": "create_app",
+    },
+)

@@ -10,8 +10,9 @@ Rules and word lists are data (`lexicons/`). For research and quality assurance,
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from medassay.lazy import lazy_names
 
 if TYPE_CHECKING:
     from medassay.language.alignment import align as align
@@ -26,37 +27,15 @@ if TYPE_CHECKING:
     from medassay.language.layout import diagnosis_first as diagnosis_first
     from medassay.language.rules import compare as compare
 
-_HOMES = {
-    "Entity": "graph",
-    "Relation": "graph",
-    "Report": "graph",
-    "align": "alignment",
-    "compare": "rules",
-    "diagnosis_first": "layout",
-    "link": "concepts",
-    "load_nli": "inference",
-    "looks_english": "checks",
-    "problem": "checks",
-    "read_reports": "graph",
-}
-
-__all__ = [
-    "Entity",
-    "Relation",
-    "Report",
-    "align",
-    "compare",
-    "diagnosis_first",
-    "link",
-    "load_nli",
-    "looks_english",
-    "problem",
-    "read_reports",
-]
-
-
-def __getattr__(name: str) -> Any:
-    # On first use: whoever imports a part of this room does not load the models.
-    if name in _HOMES:
-        return getattr(import_module(f"medassay.language.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'medassay.language' has no attribute '{name}'")
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "alignment": "align",
+        "checks": "looks_english problem",
+        "concepts": "link",
+        "graph": "Entity Relation Report read_reports",
+        "inference": "load_nli",
+        "layout": "diagnosis_first",
+        "rules": "compare",
+    },
+)

@@ -9,8 +9,9 @@ The contracts of the roles (`Encoder`, `NliModel` …) stand in `medassay.models
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from medassay.lazy import lazy_names
 
 if TYPE_CHECKING:
     from medassay.models.base import Matrix as Matrix
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
     from medassay.models.loading import unload as unload
     from medassay.models.sources import for_metric as for_metric
 
-__all__ = ["PAPER", "ROLES", "Matrix", "ModelSet", "fetch", "for_metric", "load", "model_set", "resolve", "unload"]
-
-_HOMES = {"Matrix": "base", "ModelSet": "graphs", "fetch": "fetching", "for_metric": "sources"}
-
-
-def __getattr__(name: str) -> Any:
-    # On first use: whoever imports a part of this room does not load what runs models.
-    if name in __all__:
-        return getattr(import_module(f"medassay.models.{_HOMES.get(name, 'loading')}"), name)
-    raise AttributeError(f"module 'medassay.models' has no attribute '{name}'")
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "base": "Matrix",
+        "fetching": "fetch",
+        "graphs": "ModelSet",
+        "loading": "PAPER ROLES load model_set resolve unload",
+        "sources": "for_metric",
+    },
+)

@@ -5,8 +5,9 @@ Names are imported on first use, so that a summary does not load the rest.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from medassay.lazy import lazy_names
 
 if TYPE_CHECKING:
     from medassay.report.bench import BenchRun as BenchRun
@@ -44,33 +45,23 @@ if TYPE_CHECKING:
     from medassay.report.validation_page import study_sections as study_sections
     from medassay.report.validation_page import validation_sections as validation_sections
 
-_PUBLIC = {
-    "bench": "BenchRun print_bench",
-    "check_page": "CheckPage",
-    "check_summary": "CheckSummary print_check",
-    "comparison_files": "COMPARISON_FORMATS write_comparison",
-    "comparison_terminal": "comparison_text print_comparison",
-    "extract_page": "ExtractPage",
-    "page": "PageFile PageWriter page_settings summary_html",
-    "sections": "Run Section",
-    "stress_page": "stress_sections",
-    "study_page": "write_study",
-    "study_tables": "markdown_table print_study study_section",
-    "study_terminal": "print_cross_data print_preferences print_stress print_validation",
-    "terminal": "print_metric_card print_metric_list print_summary summary_text",
-    "trust_policy": "fit_sections print_fit print_routes",
-    "validation_page": "study_sections validation_sections",
-}
-"""Each file of the room with its public names."""
-
-_FILE_OF = {name: file for file, names in _PUBLIC.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _FILE_OF:
-        return getattr(import_module(f"{__name__}.{_FILE_OF[name]}"), name)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_FILE_OF])
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "bench": "BenchRun print_bench",
+        "check_page": "CheckPage",
+        "check_summary": "CheckSummary print_check",
+        "comparison_files": "COMPARISON_FORMATS write_comparison",
+        "comparison_terminal": "comparison_text print_comparison",
+        "extract_page": "ExtractPage",
+        "page": "PageFile PageWriter page_settings summary_html",
+        "sections": "Run Section",
+        "stress_page": "stress_sections",
+        "study_page": "write_study",
+        "study_tables": "markdown_table print_study study_section",
+        "study_terminal": "print_cross_data print_preferences print_stress print_validation",
+        "terminal": "print_metric_card print_metric_list print_summary summary_text",
+        "trust_policy": "fit_sections print_fit print_routes",
+        "validation_page": "study_sections validation_sections",
+    },
+)

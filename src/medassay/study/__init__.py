@@ -5,8 +5,9 @@ Names are imported on first use: a summary needs none of the rest.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from medassay.lazy import lazy_names
 
 if TYPE_CHECKING:
     from medassay.study.agreement import Level as Level
@@ -83,38 +84,28 @@ if TYPE_CHECKING:
     from medassay.study.validation import Validation as Validation
     from medassay.study.validation import validate as validate
 
-_PUBLIC = {
-    "agreement": "Level alpha_interval cohen_kappa count_f1 difference_interval fleiss_kappa intraclass_correlation "
-    "krippendorff_alpha mean_over_pairs rater_correlation span_f1",
-    "bench": "BenchCard bench_cards",
-    "changes": "change kinds",
-    "analytic": "analytic_p correlation_p",
-    "averages": "CrossData aggregate average_correlations cross_data",
-    "correlation": "COEFFICIENTS kendall pearson spearman",
-    "error_levels": "Graded hierarchy",
-    "material": "FORMS Material Original Variant Varied brings_changes make_material originals_of sample vary_cases "
-    "vary_originals",
-    "preference": "Pairwise Preference PreferenceStudy pairwise_accuracy preference_study",
-    "resampling": "Estimate Floats",
-    "score_columns": "ScoreColumns",
-    "significance": "Comparison Families Pair compare",
-    "stress": "Card Drop RUNGS Stress sensitivity_cards",
-    "summary": "Aggregate Tally summarise",
-    "tables": "Cell Table",
-    "trust_fit": "Fit Labelled fit",
-    "trust_studies": "TrustScores ablation benchmark gap gather repeat_runs sensitivity",
-    "validation": "Agreement Validation validate",
-}
-"""Each file of the room with its public names."""
-
-_FILE_OF = {name: file for file, names in _PUBLIC.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _FILE_OF:
-        return getattr(import_module(f"{__name__}.{_FILE_OF[name]}"), name)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_FILE_OF])
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "agreement": "Level alpha_interval cohen_kappa count_f1 difference_interval fleiss_kappa "
+        "intraclass_correlation krippendorff_alpha mean_over_pairs rater_correlation span_f1",
+        "bench": "BenchCard bench_cards",
+        "changes": "change kinds",
+        "analytic": "analytic_p correlation_p",
+        "averages": "CrossData aggregate average_correlations cross_data",
+        "correlation": "COEFFICIENTS kendall pearson spearman",
+        "error_levels": "Graded hierarchy",
+        "material": "FORMS Material Original Variant Varied brings_changes make_material originals_of sample "
+        "vary_cases vary_originals",
+        "preference": "Pairwise Preference PreferenceStudy pairwise_accuracy preference_study",
+        "resampling": "Estimate Floats",
+        "score_columns": "ScoreColumns",
+        "significance": "Comparison Families Pair compare",
+        "stress": "Card Drop RUNGS Stress sensitivity_cards",
+        "summary": "Aggregate Tally summarise",
+        "tables": "Cell Table",
+        "trust_fit": "Fit Labelled fit",
+        "trust_studies": "TrustScores ablation benchmark gap gather repeat_runs sensitivity",
+        "validation": "Agreement Validation validate",
+    },
+)

@@ -20,21 +20,18 @@ nli       :func:`medassay.training.pair_roles.train_nli`   labelled premises and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from medassay.lazy import lazy_names
 
 if TYPE_CHECKING:
     from medassay.training.command import train_role as train_role
     from medassay.training.kge import train_kge as train_kge
 
-__all__ = ["train_kge", "train_role"]
-
-_HOMES = {"train_kge": "kge", "train_role": "command"}
-
-
-def __getattr__(name: str) -> Any:
-    # On first use: importing the room does not load torch.
-    if name in __all__:
-        from importlib import import_module
-
-        return getattr(import_module(f"medassay.training.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'medassay.training' has no attribute '{name}'")
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "command": "train_role",
+        "kge": "train_kge",
+    },
+)
