@@ -14,6 +14,7 @@ from medassay.errors import InputError
 from medassay.files import is_file
 from medassay.language.assessable import why_unseen
 from medassay.language.graph import Entity, Report, read_reports
+from medassay.language.impression import impression
 from medassay.metrics.base import Metric
 from medassay.metrics.settings import Range
 from medassay.models import load
@@ -42,8 +43,9 @@ class Grounding(Metric):
     site in its vocabulary) are embedded as t_j, the image's patches as v_i. Part `raw` is S_g as published, the
     mean over entities of max_i v_i·t_j (−1 to 1; its level depends on the encoder). The value is the calibrated
     form, 0 to 1: the probability that an entity wins a line-up against nine phrases drawn from a fixed bank, by its
-    best similarity on the same patches; the mean over entities. An entity drawn at random has 0.1, and so has a
-    shuffled report on average; 1 means that no phrase of the bank fits better.
+    best similarity on the same patches. The mean over entities counts one half; part `impression`, the same for site
+    and diagnosis as one phrase, the other half where the report has both. A phrase drawn at random has 0.1, and so
+    has a shuffled report on average; 1 means that no phrase of the bank fits better.
 
     Absent and possible entities, markers, grades, margins, sizes and whatever lies outside the model's vocabulary
     are not assessed and say why. Parts `confidence`, `low` and `high`: how much of what the model can tell of
@@ -70,6 +72,7 @@ class Grounding(Metric):
                          "similarity": max_i v_i·t_j, "calibrated": its chance in the line-up, 0–1,
                          "patches": [{"x", "y", "width", "height", "similarity"}, … the best 3]},
                         {"start", "end", "text", "type", "assertion", "assessable": false, "why": reason}],
+         "impression": {"text", "similarity", "calibrated", "patches"} (only where it was looked for),
          "map": [[x, y, width, height, 0–1], …]}
 
     Boxes are pixels of the full-resolution image. An absent entity that the model can see also has `similarity` and
@@ -81,7 +84,7 @@ class Grounding(Metric):
     summary = "does the image show what the report names (PathGLS, no reference)"
     defined = "PathGLS §3.2 (raw, mode paper); docs/metrics/grounding.md (calibrated)"
     needs = frozenset({"candidate", "image"})
-    parts = ("raw", "assessed", "entities", "confidence", "low", "high")
+    parts = ("raw", "impression", "assessed", "entities", "confidence", "low", "high")
 
     def __init__(
         self,
@@ -107,7 +110,7 @@ class Grounding(Metric):
     def settings(self) -> Mapping[str, object]:
         look = "windows" if self.windows else "patches"
         stated = {} if self.mpp is None else {"mpp": self.mpp}
-        compared = {"entities": "all"} if self.mode == "paper" else {"rivals": RIVALS}
+        compared = {"entities": "all"} if self.mode == "paper" else {"rivals": RIVALS, "impression": "half"}
         return {
             "mode": self.mode,
             "models": self.model.name,
@@ -139,8 +142,9 @@ class Grounding(Metric):
             return Score.none(str(error))
         if views.refused and self.mode == "clinical":
             return Score.none(f"not assessed: {views.refused}")
-        phrases = self.model.read_phrases([item["text"] for item in queried])
-        ground(queried, phrases, self.model.bank(), views)
+        whole: list[dict[str, Any]] = [{"text": text} for text in self._impression(report)]
+        phrases = self.model.read_phrases([item["text"] for item in [*queried, *whole]])
+        ground([*queried, *whole], phrases, self.model.bank(), views)
         counted = [item for item in groundings if item["assessable"]]
         evidence: dict[str, Any] = {
             "image": str(case.image),
@@ -149,6 +153,7 @@ class Grounding(Metric):
             "patches": len(views),
             **_warning(views),
             "groundings": groundings,
+            **({"impression": whole[0]} if whole else {}),
         }
         if with_map:
             chosen = [i for i, item in enumerate(queried) if item["assessable"]]
@@ -161,6 +166,9 @@ class Grounding(Metric):
         if self.mode == "paper":
             return Score(parts["raw"], parts=parts, evidence=evidence)
         value = float(np.mean([item["calibrated"] for item in counted]))
+        for item in whole:
+            parts["impression"] = float(item["calibrated"])
+            value = (value + parts["impression"]) / 2
         if views.confidence is not None:
             value = shrink_to_chance(value, views.confidence)
             low, high = interval(value, len(counted) * views.confidence)
@@ -188,6 +196,14 @@ class Grounding(Metric):
                 record["why"] = why or _NOT_ASSERTED[entity.assertion]
             groundings.append(record)
         return groundings, queried
+
+    def _impression(self, report: Report) -> list[str]:
+        """Site and diagnosis as one phrase, where the report has both and the model knows such phrases."""
+        text = impression(report) if self.mode == "clinical" else None
+        least = self.model.least_coverage
+        if text is None or (least is not None and float(self.model.read_phrases([text]).coverage[0]) < least):
+            return []
+        return [text]
 
     def _outside(self, entities: Sequence[Entity]) -> dict[str, str]:
         """Texts that lie outside the model's vocabulary, with the reason."""
