@@ -19,6 +19,8 @@ from medassay.models.base import Phrases, Pictures
 from medassay.slides.views import Views
 
 WORDS = {"pink gland": (1.0, 0.0), "blue nest": (0.0, 1.0), "violet mix": (0.7071, 0.7071), "grey scar": (-1.0, 0.0)}
+TOGETHER = {"violet mix, pink gland": (0.995, 0.0995)}
+"""A site and a diagnosis as one phrase, which the model knows too."""
 
 
 class Colours:
@@ -38,11 +40,11 @@ class Colours:
         return np.full(count, -5.0, np.float32), 0.0
 
     def embed_texts(self, texts: Sequence[str]) -> Any:
-        return np.array([WORDS.get(text.lower(), (0.6, 0.8)) for text in texts], np.float32)
+        return np.array([(WORDS | TOGETHER).get(text.lower(), (0.6, 0.8)) for text in texts], np.float32)
 
     def read_phrases(self, texts: Sequence[str]) -> Phrases:
         zeros, ones = np.zeros(len(texts), np.float32), np.ones(len(texts), np.float32)
-        coverage = np.array([1.0 if text.lower() in WORDS else 0.2 for text in texts], np.float32)
+        coverage = np.array([1.0 if text.lower() in WORDS | TOGETHER else 0.2 for text in texts], np.float32)
         return Phrases(self.embed_texts(texts), zeros, ones, coverage, tuple("pink gland" for _ in texts))
 
     def bank(self) -> Phrases:
@@ -60,7 +62,7 @@ def metric(monkeypatch: pytest.MonkeyPatch) -> Grounding:
 
     def read(texts: Sequence[str], models: str) -> list[Report]:
         known = [*WORDS, "unknown thing", "CD20", "grade 2"]
-        kinds = {"CD20": "marker", "grade 2": "grade"}
+        kinds = {"CD20": "marker", "grade 2": "grade", "violet mix": "site"}
         found = []
         for text in texts:
             entities = [
@@ -98,6 +100,21 @@ def test_a_true_report_is_grounded_and_a_false_one_is_not(metric: Grounding, pin
     assert true.value is not None and false.value is not None
     assert true.value > 0.2 and false.value < 0.01  # four phrases in the bank: the best has a share of 7/8
     assert true.parts["raw"] > 0.9 > 0 > false.parts["raw"]
+
+
+def test_site_and_diagnosis_as_one_phrase_are_half_of_the_value(metric: Grounding, pink: str) -> None:
+    (score,) = metric.score([case("violet mix: pink gland.", pink)])
+    alone = np.mean([record["calibrated"] for record in score.evidence["groundings"]])
+    assert score.evidence["impression"]["text"] == "violet mix, pink gland"
+    assert score.parts["impression"] == score.evidence["impression"]["calibrated"]
+    assert score.value == pytest.approx((alone + score.parts["impression"]) / 2)
+
+
+@pytest.mark.parametrize("text", ["A pink gland.", "violet mix: blue nest."])
+def test_without_both_or_outside_the_vocabulary_entities_alone_count(metric: Grounding, pink: str, text: str) -> None:
+    (score,) = metric.score([case(text, pink)])
+    assert "impression" not in score.parts and "impression" not in score.evidence
+    assert score.value == pytest.approx(np.mean([record["calibrated"] for record in score.evidence["groundings"]]))
 
 
 def test_raw_is_the_mean_over_entities_of_the_best_patch(metric: Grounding, pink: str) -> None:
