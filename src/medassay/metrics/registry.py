@@ -106,7 +106,8 @@ def names() -> dict[str, str]:
 
 def metric_class(name: str) -> type[Metric]:
     """The class behind a registered name."""
-    known = names()
+    # Reading every distribution's entry points takes a while, and ours come first anyway.
+    known = BUILT_IN if name in BUILT_IN else names()
     if name not in known:
         everything = [*known, *FAMILIES]
         if other := _of_another_tool(name):
@@ -246,6 +247,8 @@ def _load(request: str, settings: Mapping[str, Any]) -> Metric:
 
 def _sign(metric: Metric, name: str) -> None:
     """Have the signature of a metric from another distribution carry that one's name and version, beside ours."""
+    if name in BUILT_IN:
+        return
     entry = next((entry for entry in entry_points(group="medassay.metrics") if entry.name == name), None)
     if entry is not None and entry.dist is not None:
         metric.origin = {"from": entry.dist.name, "medassay": __version__}
