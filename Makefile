@@ -36,7 +36,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 # The README's metric table, from the registry.
 readme: $(VENV)/.dev

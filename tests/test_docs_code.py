@@ -47,6 +47,7 @@ def draw_tile(path: Path) -> None:
     image.fromarray(draw_tissue("glands")).save(path)
 
 
+@pytest.mark.snippets
 def test_the_first_hour_leads_to_a_comparison_and_its_pages(tmp_path: Path) -> None:
     shutil.copytree(DOCS / "examples", tmp_path / "docs" / "examples")
     text = (DOCS / "first-hour.md").read_text(encoding="utf-8")

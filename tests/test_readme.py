@@ -70,6 +70,7 @@ def test_the_metric_table_is_the_registry() -> None:
     assert found[0] == table(), "the README's metric table is out of date: run `make readme`"
 
 
+@pytest.mark.snippets
 def test_every_snippet_runs(tmp_path: Path) -> None:
     """All of them, in order, in one empty folder, as a reader would."""
     tools = Path(sys.executable).parent
