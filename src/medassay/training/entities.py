@@ -7,9 +7,6 @@ data folder, as `medassay train ner` and `medassay train re` read them.
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
-import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +14,7 @@ from typing import Any
 
 from medassay.errors import InputError
 from medassay.files import write_text
+from medassay.training.reader.material import read_csv, read_jsonl
 
 SEGMENTS = "entities/segments.jsonl"
 """In the corpus: `set`, `row` and `field` of the data folder, `start` and `end` in it, entities and relations."""
@@ -28,23 +26,16 @@ OWN = "pathology_entities/dev.jsonl"
 def joined(data: Path, corpus: Path) -> Iterator[dict[str, Any]]:
     """The segments of the corpus, each with the `text` that its offsets count in."""
     tables: dict[str, list[dict[str, str]]] = {}
-    for line in (corpus / SEGMENTS).read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
+    for record in read_jsonl(corpus / SEGMENTS):
         name = record.pop("set")
         if name not in tables:
-            tables[name] = _rows(data / name)
+            tables[name] = read_csv(data / name)
         row, field = record.pop("row"), record.pop("field")
         text = tables[name][row][field][record.pop("start") : record.pop("end")]
         outside = [entity for entity in record["entities"] if not 0 <= entity["start"] < entity["end"] <= len(text)]
         if outside:
             raise InputError(f"{corpus / SEGMENTS}: {record['id']} does not fit row {row} of {data / name}")
         yield {**record, "text": text}
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    csv.field_size_limit(1 << 30)
-    return list(csv.DictReader(io.StringIO(content.decode("utf-8"), newline="")))
 
 
 def main() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from medassay.training.reader.recipe import ROUNDS
+
 
 def main() -> None:
     """Parse the arguments and run one step."""
@@ -16,7 +18,9 @@ def main() -> None:
     prepare.add_argument("--levels", type=float, default=32.0, help="precision of the base's weights")
     train = steps.add_parser("train", help="train on what prepare wrote (GPU)")
     train.add_argument("--passes", type=float, default=1.0, help="a factor to the passes over the pairs")
-    train.add_argument("--round", default="first", help="first, further (from a model set) or narrow (fewer weights)")
+    train.add_argument(
+        "--round", default="first", choices=ROUNDS, help="further: from a model set; narrow: with fewer weights"
+    )
     export = steps.add_parser("export", help="write the graphs and the tables")
     for step in (prepare, export):
         step.add_argument("--base", type=Path, required=True, help="folder of an MPNet, or a model set")

@@ -51,21 +51,18 @@ def prepare(data: Path, corpus: Path, base: Path, folder: Path, levels: float = 
     write_start(base, folder, levels)
 
 
-def _is_model_set(base: Path) -> bool:
-    return (base / "manifest.json").is_file()
-
-
 def encoder_of(base: Path) -> Encode:
     """What turns texts into MPNet's token ids; a model set keeps BERT's, which are MPNet's moved by a few places."""
     from tokenizers import Tokenizer
 
     from medassay.models.reader import SHIFT
+    from medassay.training.graph_weights import is_model_set
     from medassay.training.reader.pack import Encoded
 
     tokenizer: Any = Tokenizer.from_file(str(base / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    shift = SHIFT if _is_model_set(base) else 0
+    shift = SHIFT if is_model_set(base) else 0
 
     def encode(texts: Sequence[str]) -> list[Encoded]:
         encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False)
@@ -82,8 +79,9 @@ def start_of(base: Path, seed: int = 1) -> Reader:
     from medassay.models.graphs import ModelSet
     from medassay.models.reader_gpu import GpuReader
     from medassay.models.reader_network import from_mpnet
+    from medassay.training.graph_weights import is_model_set
 
-    if _is_model_set(base):
+    if is_model_set(base):
         reader: Reader = GpuReader(ModelSet(base), device="cpu").network
         return reader
     torch.manual_seed(seed)

@@ -1,8 +1,7 @@
 """Weights as few bytes in files of a bounded size, so that they can be carried between machines.
 
 A matrix is rounded to multiples of a step that is a fraction of each row's root mean square, and the multiples, −127 to
-127, are Huffman-coded: `levels` steps to a root mean square take about 2 + log2(levels) bits for a number. What is
-trained is stored as its difference from the base, which is small, so that few levels lose nothing that counts.
+127, are Huffman-coded: `levels` steps to a root mean square take about 2 + log2(levels) bits for a number.
 """
 
 from __future__ import annotations
