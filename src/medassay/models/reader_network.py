@@ -110,7 +110,8 @@ class Encoder(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """The states after the early layers and after the last."""
         x = self.embed(ids)
-        dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
+        device = x.device.type
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
         bias = self.bias(ids.shape[1], mask, dtype)
         early = x
         for number, layer in enumerate(self.layers, start=1):

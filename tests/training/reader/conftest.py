@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,7 +30,8 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Packed:
         word = ("yes", "maybe", "no")[i % 3]
         text = f"case {i} has a mass of {i % 40} mm in the kidney"
         pair = Pair("planted", text, text, f"{word} mass", i % 3, 0 if i % 3 == 2 else None, i % 2, (0, 4), passes=8)
+        pair = replace(pair, file="new.jsonl" if i % 2 else "")
         rows.append((pair, held_out(text)))
     path = tmp_path_factory.mktemp("packed") / "pairs.npz"
-    pack(rows, encode, path)
+    pack(rows, encode, path, learnt_from=())
     return Packed(path)

@@ -37,12 +37,16 @@ def test_new_files_make_another_set(tmp_path: Path) -> None:
     made.mkdir()
     models.mkdir()
     files = [{"name": name, "sha256": "", "bytes": 0, "licence": "Apache-2.0"} for name in fit.FILES]
-    (models / "manifest.json").write_text(json.dumps({"set": "old", "files": files, "roles": {}}), encoding="utf-8")
+    (models / "manifest.json").write_text(
+        json.dumps({"set": "old", "files": files, "roles": {"reader": {}}}), encoding="utf-8"
+    )
     for name in fit.FILES:
         (made / name).write_bytes(name.encode())
+    (made / "files.json").write_text('["nli/a.jsonl"]', encoding="utf-8")
     fit.install(made, models, "new")
     manifest = json.loads((models / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["set"] == "new"
+    assert manifest["roles"]["reader"]["learnt_from"] == ["nli/a.jsonl"]
     first = manifest["files"][0]
     assert first["sha256"] == hashlib.sha256(first["name"].encode()).hexdigest()
     assert first["licence"] == "Apache-2.0"

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from medassay.training.reader.material import LABELS, Pair, held_out
-from medassay.training.reader.pack import Excerpts, expanded, stretch
+from medassay.training.reader.pack import Encoded, Excerpts, expanded, pack, stretch
 
 TEXT = " ".join(f"Sentence number {i} speaks of finding {i}." for i in range(40))
 
 
 def _embed(texts: Sequence[str]) -> np.ndarray:
     return np.ones((len(texts), 4), np.float32)
+
+
+def _encode(texts: Sequence[str]) -> list[Encoded]:
+    return [Encoded([5] * len(text), [(i, i + 1) for i in range(len(text))]) for text in texts]
 
 
 def _document(apart: bool) -> str:
@@ -43,6 +48,14 @@ def test_the_end_of_a_text_says_nothing_of_the_label() -> None:
 def test_held_out_pairs_are_shown_once_as_in_use() -> None:
     pair = Pair("a", _document(True), TEXT, "Finding 3", LABELS["not_stated"], passes=4)
     assert [apart for _, apart in expanded([pair], Excerpts(_embed), seed=1)] == [True]
+
+
+def test_pairs_of_files_that_a_reader_has_not_learnt_from_are_new(tmp_path: Path) -> None:
+    pairs = [Pair("a", "d", "Text.", "Statement.", 0, file=file) for file in ("", "nli/a.jsonl", "nli/b.jsonl")]
+    for learnt_from, expected in ((["nli/a.jsonl"], [0, 0, 1]), ([], [0, 1, 1]), (None, [0, 0, 0])):
+        pack([(pair, False) for pair in pairs], _encode, tmp_path / "pairs.npz", learnt_from)
+        with np.load(tmp_path / "pairs.npz") as packed:
+            assert packed["new"].tolist() == expected
 
 
 def test_pairs_that_are_seen_often_are_shown_in_part_too() -> None:

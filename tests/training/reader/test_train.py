@@ -26,6 +26,17 @@ def test_a_planted_rule_is_learnt(packed: Packed) -> None:
         assert table["place"] > 0.9
 
 
+def test_early_layers_and_heads_can_be_kept(packed: Packed) -> None:
+    torch.manual_seed(0)
+    network = Network(TINY)
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    train(network, packed, Recipe(passes=0.1, tokens=1500, late_only=True))
+    after = network.state_dict()
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed
+    assert all(name.startswith(("encoder.layers.1.", "heads.")) for name in changed)
+
+
 def test_the_same_seed_gives_the_same_weights(packed: Packed) -> None:
     networks = []
     for _ in range(2):

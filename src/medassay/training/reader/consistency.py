@@ -57,10 +57,11 @@ def _consistency(data: Path, chooser: random.Random) -> Iterator[Pair]:
 
 def graded_pairs(data: Path, corpus: Path, chooser: random.Random) -> Iterator[Pair]:
     """Conflicting passages of graded reports that contradict themselves, and passages of sound ones."""
-    extra = corpus / "graded/reports.jsonl"
-    records = read_jsonl(data / "histology/graded.jsonl") + (read_jsonl(extra) if extra.is_file() else [])
-    for record in records:
-        pair = Pair("graded", record["image"], "", "", LABELS["contradicted"], passes=3)
+    records = [("", record) for record in read_jsonl(data / "histology/graded.jsonl")]
+    for path in sorted((corpus / "graded").glob("*.jsonl")):
+        records += [(f"graded/{path.name}", record) for record in read_jsonl(path)]
+    for file, record in records:
+        pair = Pair("graded", record["image"], "", "", LABELS["contradicted"], passes=3, file=file)
         if len(record["parts"]) == 2:
             yield from _conflict(pair, record["report"], *record["parts"])
         elif record["level"] <= _HIGHEST_SOUND_LEVEL:

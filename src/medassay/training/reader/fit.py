@@ -39,6 +39,7 @@ def install(folder: Path, models: Path, name: str) -> None:
         entry = next(listed for listed in manifest["files"] if listed["name"] == file)
         entry |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
     manifest["set"] = name
+    manifest["roles"]["reader"]["learnt_from"] = json.loads((folder / "files.json").read_text(encoding="utf-8"))
     _write(models, manifest)
 
 

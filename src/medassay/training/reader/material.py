@@ -52,6 +52,7 @@ class Pair:
 
     at: characters of the text that decide. expert: an expert's 0–5 score of a report pair. quality: 0–1, one minus
     the weighed errors per sentence (Ben Abacha et al. 2023, section 4). passes: how often training sees the pair.
+    file: the file of the corpus that it comes from, such as `answers/b.claims.jsonl`; empty for the data folder.
     """
 
     source: str
@@ -65,6 +66,7 @@ class Pair:
     expert: float | None = None
     quality: float | None = None
     passes: float = 1
+    file: str = ""
 
 
 def folded(text: str) -> str:
@@ -164,7 +166,13 @@ def _claims(data: Path, corpus: Path, texts: Texts) -> Iterator[Pair]:
                 None if severity == "none" else int(severity == "critical"),
                 at,
                 passes=4,
+                file=_file(path, corpus),
             )
+
+
+def _file(path: Path, corpus: Path) -> str:
+    """The name of a file within the corpus; empty for a file of the data folder."""
+    return path.relative_to(corpus).as_posix() if path.is_relative_to(corpus) else ""
 
 
 def _verdicts(data: Path, corpus: Path) -> Iterator[Pair]:
@@ -332,6 +340,7 @@ def _clinical_inference(data: Path, corpus: Path) -> Iterator[Pair]:
                 KINDS.get((_VERDICT_OF[label], record.get("kind", ""))),
                 None if severity == "none" else int(severity == "critical"),
                 passes=5,
+                file=_file(path, corpus),
             )
 
 

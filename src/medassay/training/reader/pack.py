@@ -10,7 +10,7 @@ chance, so that nothing can be learnt from it.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -156,8 +156,13 @@ def _ended(pair: Pair, chooser: random.Random) -> Pair:
     return replace(pair, text=text if chooser.random() < 0.6 else text.rstrip(" .\n"))
 
 
-def pack(rows: Sequence[tuple[Pair, bool]], encode: Encode, path: Path) -> None:
-    """Write the rows as one compressed NumPy file."""
+def pack(
+    rows: Sequence[tuple[Pair, bool]], encode: Encode, path: Path, learnt_from: Collection[str] | None = None
+) -> None:
+    """Write the rows as one compressed NumPy file.
+
+    Pairs of a corpus file that is not in `learnt_from` are marked as new; None marks none.
+    """
     names: dict[str, int] = {}
     for pair, _ in rows:
         names.setdefault(pair.text, len(names))
@@ -194,5 +199,6 @@ def pack(rows: Sequence[tuple[Pair, bool]], encode: Encode, path: Path) -> None:
         quality=np.array([np.nan if pair.quality is None else pair.quality for pair, _ in rows], np.float32),
         source=np.array([sources.index(pair.source) for pair, _ in rows], np.int16),
         held_out=np.array([apart for _, apart in rows], np.bool_),
+        new=np.array([learnt_from is not None and pair.file not in {"", *learnt_from} for pair, _ in rows], np.bool_),
         sources=np.array(sources),
     )

@@ -47,8 +47,20 @@ def prepare(data: Path, corpus: Path, base: Path, folder: Path, levels: float = 
     pairs += consistency_pairs(data, corpus, seed)
     pairs += quality_pairs(data, corpus, seed)
     rows = list(expanded(pairs, Excerpts(load("encoder").embed), seed))
-    pack(rows, encoder_of(base), folder / "pairs.npz")
+    pack(rows, encoder_of(base), folder / "pairs.npz", learnt_from(base))
+    files = sorted({pair.file for pair in pairs if pair.file})
+    (folder / "files.json").write_text(json.dumps(files, indent=1) + "\n", encoding="utf-8")
     write_start(base, folder, levels)
+
+
+def learnt_from(base: Path) -> list[str] | None:
+    """The files of the corpus that a set's reader has learnt from; None for an MPNet."""
+    from medassay.training.graph_weights import is_model_set
+
+    if not is_model_set(base):
+        return None
+    manifest = json.loads((base / "manifest.json").read_text(encoding="utf-8"))
+    return list(manifest["roles"]["reader"]["learnt_from"])
 
 
 def encoder_of(base: Path) -> Encode:
@@ -127,9 +139,19 @@ NARROW: dict[str, Any] = {
 }  # fmt: skip
 """Settings of the training of the narrower reader."""
 
-ROUNDS = ("first", "further", "narrow")
+LATE: dict[str, Any] = {
+    "tokens": 4_800, "rows": 32, "seed": 31, "rate": 3e-5, "head_rate": 2e-4, "severity_weight": 0.5, "dropout": 0.0,
+    "late_only": True,
+}  # fmt: skip
+"""Settings of the training of the late layers alone, for new pairs. It can be done on a CPU in an hour."""
+
+NEW_PASSES, KNOWN_PASSES, USUAL_TOKENS = 0.35, 0.02, 250
+"""Factors to the passes of new and of known pairs in that training; rows longer than usual are shown less often."""
+
+ROUNDS = ("first", "further", "narrow", "late")
 """Rounds of training: an MPNet from the beginning (`CYCLES`); the reader of a model set further (`RUNS`); the reader of
-a model set with narrower layers (`NARROW`)."""
+a model set with narrower layers (`NARROW`); the late layers of the reader of a model set, on what is new to it
+(`LATE`)."""
 
 
 def train(folder: Path, out: Path, *, round: str = "first", passes: float = 1.0) -> None:
@@ -150,6 +172,8 @@ def train(folder: Path, out: Path, *, round: str = "first", passes: float = 1.0)
     packed = Packed(folder / "pairs.npz", device)
     if round == "narrow":
         reader = _train_narrower(reader, packed, INNER, NARROW | {"passes": passes * NARROW["passes"]})
+    elif round == "late":
+        _train_late(reader, packed, passes)
     else:
         _train_mean(reader, packed, round == "further", passes)
     write_trained(reader, out)
@@ -171,6 +195,16 @@ def _train_mean(reader: Reader, packed: Packed, further: bool, passes: float) ->
         states.append({name: value.detach().clone() for name, value in reader.state_dict().items()})
     shares = [1 / len(states)] * len(states) if further else CYCLE_WEIGHTS
     reader.load_state_dict({name: sum(share * state[name] for share, state in zip(shares, states)) for name in start})
+
+
+def _train_late(reader: Reader, packed: Packed, passes: float) -> None:
+    """Train the late layers on the new pairs and on some of the known ones."""
+    from medassay.training.reader.train import Recipe
+    from medassay.training.reader.train import train as train_reader
+
+    factors = np.where(packed.columns["new"], NEW_PASSES, KNOWN_PASSES)
+    packed.columns["passes"] = packed.columns["passes"] * factors * np.minimum(1, USUAL_TOKENS / packed.lengths())
+    train_reader(reader, packed, Recipe(**(LATE | {"passes": passes})))
 
 
 def _train_narrower(reader: Reader, packed: Packed, inner: int, settings: dict[str, Any], rows: int = 512) -> Reader:

@@ -41,6 +41,9 @@ class Recipe:
     """What the early heads' loss counts, and the divergence of their verdicts from those of the last layer."""
     teacher_weight: float = 0.0
     """What the distance from a teacher's states counts at the beginning; it falls to nothing at the end."""
+    dropout: float = 0.1
+    late_only: bool = False
+    """Whether the early layers and their heads stay as they are."""
 
 
 class Packed:
@@ -202,6 +205,19 @@ def optimizer_of(reader: Reader, recipe: Recipe) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-6, fused=torch.cuda.is_available())
 
 
+def halves(device: str) -> bool:
+    """Whether a device multiplies numbers of 16 bits (bfloat16) faster than those of 32."""
+    return device == "cuda" or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
+def keep_early(reader: Reader) -> None:
+    """Leave the early layers, what stands before them, and the early heads as they are."""
+    encoder = reader.encoder
+    kept = [encoder.words, encoder.positions, encoder.norm, encoder.relative, reader.early_heads]
+    for module in [*kept, *encoder.layers[: reader.shape.early]]:
+        module.requires_grad_(False)
+
+
 def _distance(states: tuple[Tensor, Tensor], targets: tuple[Tensor, Tensor], mask: Tensor) -> Tensor:
     """Squared distance of two readers' early and last states on tokens, as a share of the targets' squares."""
     tokens = mask.bool()
@@ -215,6 +231,10 @@ def train(reader: Reader, packed: Packed, recipe: Recipe, teacher: Reader | None
     rng = np.random.default_rng(recipe.seed)
     device = packed.device
     reader.to(device).train()
+    reader.encoder.dropout = recipe.dropout
+    if recipe.late_only:
+        keep_early(reader)
+    half = halves(device)
     if device == "cuda":
         for layer in [*reader.encoder.layers, *(teacher.encoder.layers if teacher else ())]:
             layer.compile(dynamic=True)
@@ -231,15 +251,15 @@ def train(reader: Reader, packed: Packed, recipe: Recipe, teacher: Reader | None
         for group, rate in zip(optimizer.param_groups, base):
             group["lr"] = rate * schedule(done, recipe.warmup)
         batch = packed.batch(rows)
-        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+        with torch.autocast(device, torch.bfloat16, enabled=half):
             states = reader.encoder(batch.ids, batch.mask)
             early, last = reader.answers(states, batch.mask, batch.statement)
         loss = loss_of(last, batch, recipe)
         if teacher is not None:
-            with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=half):
                 targets = teacher.encoder(batch.ids, batch.mask)
             loss = loss + recipe.teacher_weight * (1 - done) * _distance(states, targets, batch.mask)
-        if recipe.early_weight:
+        if recipe.early_weight and not recipe.late_only:
             taught = F.kl_div(
                 early["verdict"].log_softmax(1), last["verdict"].detach().softmax(1), reduction="batchmean"
             )
@@ -266,7 +286,7 @@ def answers(reader: Reader, packed: Packed, rows: Any, tokens: int = 64_000) -> 
     position = {int(row): k for k, row in enumerate(rows)}
     for some in batches(packed.lengths(), np.asarray(rows), tokens, 4096, np.random.default_rng(0)):
         batch = packed.batch(some)
-        with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+        with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=halves(device)):
             outputs = reader(batch.ids, batch.mask, batch.statement)
         at = packed.columns["at"][some]
         positions = [position[int(row)] for row in some]
