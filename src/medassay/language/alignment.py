@@ -254,6 +254,7 @@ def _results_agree(left: Sequence[Result], right: Sequence[Result]) -> bool:
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_LETTERS = re.compile(r"[a-z]+")
 _ROMAN = {roman.lower(): str(number) for roman, number in ROMAN.items() if number <= 5}
 _COUNTED = {word: str(number) for number, word in enumerate(NUMBER_WORDS[:13])}
 
@@ -268,7 +269,7 @@ def _vocabulary(text: str) -> frozenset[str]:
 def _numbers(text: str) -> frozenset[str]:
     """The numbers of a text, however they are written."""
     numbers = set(_NUMBER.findall(text))
-    for word in re.findall(r"[a-z]+", text.lower()):
+    for word in _LETTERS.findall(text.lower()):
         numbers.update(filter(None, (_ROMAN.get(word), _COUNTED.get(word))))
     return frozenset(numbers)
 

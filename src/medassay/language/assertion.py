@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.lexicon import named_pattern, read_tsv
+from medassay.language.lexicon import expression, named_pattern, read_tsv
 from medassay.spans import Link, Reading, Span
 
 TRUST = 0.8
@@ -42,11 +42,12 @@ _MARKER_LIST = named_pattern("marker list")
 _CLOSES_LIST = named_pattern("closes a list")
 _MARGIN = named_pattern("margin entity")
 _HER2 = named_pattern("her2")
-_TWO_PLUS = re.compile(r"(?<![\d-])2 ?\+")
+_TWO_PLUS = named_pattern("score of two")
+_AMPLIFIED = named_pattern("amplification")
 _ADJACENT = re.compile(r"[\s:?.)\"'\u2013-]{0,6}")
 _HEADS_CLAUSE = named_pattern("heads clause")
 _ENDS = re.compile(r"\s{0,40}(?:[.;,()\n]|$)")
-_LABEL = re.compile(r"[^.;\n]{0,40}:\s*", re.I)
+_LABEL = re.compile(r"[^.;\n]{0,40}:\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,11 +275,11 @@ class _Scanner:
             if not letters:
                 signs.append(cue)
         begins = rf"(?<!\w)[{''.join(sorted(by_letter))}]"
-        self.start = re.compile("|".join([begins, *map(_group, signs)]), re.I)
+        self.start = expression("|".join([begins, *map(_group, signs)]))
         self.signs = [_effect(effects[cue]) for cue in signs]
         self.tried: dict[str, tuple[re.Pattern[str], list[Effect]]] = {}
         for letter, cues in by_letter.items():
-            entry = re.compile("|".join(map(_group, cues)), re.I), [_effect(effects[cue]) for cue in cues]
+            entry = expression("|".join(map(_group, cues))), [_effect(effects[cue]) for cue in cues]
             self.tried[letter] = self.tried[letter.upper()] = entry
 
     def cues(self, text: str) -> Iterator[_Cue]:
@@ -331,7 +332,7 @@ def _result_words() -> dict[str, re.Pattern[str]]:
     for row in read_tsv("assertion.tsv"):
         if row["of"] == "result":
             cues[row["effect"]].append(row["cue"].replace(" ?", r"[\s.]{0,40}").replace(" ", r"[\s.]"))
-    return {effect: re.compile(rf"(?<![\w.])(?:{'|'.join(words)})(?![\w.%])", re.I) for effect, words in cues.items()}
+    return {effect: expression(rf"(?<![\w.])(?:{'|'.join(words)})(?![\w.%])") for effect, words in cues.items()}
 
 
 def _results(spans: Sequence[Span], links: Sequence[Link], bounds: list[int]) -> dict[int, list[int]]:
@@ -370,7 +371,7 @@ def _by_result(text: str, marker: Span, results: Sequence[Span]) -> RuledAsserti
         where = (result.start, result.end)
         phrase = text[result.start : result.end]
         effect = next((effect for effect in ("possible", "absent", "present") if words[effect].search(phrase)), None)
-        if effect == "absent" and "amplif" in phrase.lower():
+        if effect == "absent" and _AMPLIFIED.search(phrase.lower()):
             return RuledAssertion("absent", where)  # the amplification test decides an equivocal stain
         if effect is not None:
             stated.setdefault(effect, where)

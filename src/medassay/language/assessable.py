@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from medassay.language.graph import Entity, Report
-from medassay.language.lexicon import read_tsv
+from medassay.language.lexicon import expression, read_tsv
 from medassay.language.sections import section_at
 from medassay.language.terminology import terminology
 
@@ -36,7 +36,7 @@ def _reason(entity: Entity, section: str) -> str | None:
     }
     for rule, value, reason in _rules():
         if rule == "pattern":
-            if _compiled(value).search(entity.text.lower()):
+            if _pattern(value).search(entity.text.lower()):
                 return reason
         elif facts[rule] == value:
             return reason
@@ -58,5 +58,5 @@ def _rules() -> _Rules:
 
 
 @lru_cache(maxsize=64)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+def _pattern(written: str) -> re.Pattern[str]:
+    return expression(written, capitals=True)

@@ -35,7 +35,7 @@ _PAST = named_pattern("past")
 _ASIDE = ("clinical", "gross")
 """Sections of another time, or of the specimen before it was cut. Of the section `specimen` only its first sentence
 and listed specimens are aside: reports go on to the description without a heading."""
-_LABELS = re.compile(r"(?:^|[\n.;:])\s{0,20}+(?:PART |Part |#\s?)?(?:[A-Z]|\d{1,2})[.):]\s++(?=[A-Z\"'])")
+_LABELS = named_pattern("part label")
 _NORMAL = "FINDING:normal-tissue"
 _ONE_SPECIMEN = 3_000
 """Characters: a longer report is taken to speak of several specimens, whether or not its parts are labelled."""
@@ -141,7 +141,7 @@ def _slice(report: Report, start: int, end: int) -> Report:
     return Report(report.text[start:end], entities, ())
 
 
-_ITEM = re.compile(r",\s+|;\s+|\s(?=\()|\.\s+")
+_ITEM_END = re.compile(r",\s+|;\s+|\s(?=\()|\.\s+")
 
 
 def _items(report: Report) -> Iterator[tuple[int, int]]:
@@ -150,7 +150,7 @@ def _items(report: Report) -> Iterator[tuple[int, int]]:
     inside = [(entity.start, entity.end) for entity in report.entities]
     for first, last in sentences(text):
         start = first
-        for match in _ITEM.finditer(text, first, last):
+        for match in _ITEM_END.finditer(text, first, last):
             bracket = text.count("(", start, match.start()) > text.count(")", start, match.start())
             if bracket or any(a < match.end() and match.start() < b for a, b in inside):
                 continue

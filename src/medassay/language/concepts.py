@@ -15,20 +15,21 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 
-from medassay.language.lexicon import named_pattern, read_tsv
+from medassay.language.lexicon import named_pattern, read_tsv, rule_weights
 from medassay.language.terminology import Terminology, terminology
 from medassay.language.terms import LATERALITY, fold, key, lemma, squeezed, words
 
 LINKED_TYPES = ("site", "diagnosis", "finding", "marker", "grade", "modifier")
 
 _PARENTHESES = re.compile(r"\s{0,40}+[(\[][^)\]]*+[)\]]?")
-_WITHOUT = re.compile(r"(?<=\w)\s+(?:without|with no|lacking|negative for)\b.*", re.I | re.S)
-_SPLIT = re.compile(r"[,;/()\[\]:]| and | with |\s")
+_WITHOUT = named_pattern("what is lacking")
+_SPLIT = named_pattern("between markers")
 _OCR = str.maketrans({"o": "0", "i": "1", "l": "1", "!": "1", "|": "1"})
 _PREFIX = named_pattern("opposite prefix")
 _ACRONYM = re.compile(r"\b[A-Z]{2,6}\b")
-_NUMBER = re.compile(r"(no)?[0-9]+[a-z]?|[ivx]+|st[0-9]+")
-_DIGITS = re.compile(r"\D+")
+_NUMBER = named_pattern("number in a name")
+_NOT_DIGITS = re.compile(r"\D+")
+_CREDIT = rule_weights("concept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,17 +247,22 @@ def _marker_forms() -> dict[str, int]:
     return forms
 
 
+_ALIKE, _LONG_NAME = 0.86, 7
+"""Similarity (1 less the share of letters to change) of a misread marker name to the one it stands for, and the least
+number of its characters: one letter of seven, two of fifteen. Set by hand."""
+
+
 def _near_marker(form: str) -> int | None:
     """A long marker name with a letter or two misread; its digits must agree."""
     from rapidfuzz import process
     from rapidfuzz.distance import Levenshtein
 
-    if len(form) < 7:
+    if len(form) < _LONG_NAME:
         return None
     store = terminology()
-    digits = _DIGITS.sub("", form)
-    names = [name for name in store.vocabulary["K"] if _DIGITS.sub("", name) == digits]
-    best = process.extractOne(form, names, scorer=Levenshtein.normalized_similarity, score_cutoff=0.86)
+    digits = _NOT_DIGITS.sub("", form)
+    names = [name for name in store.vocabulary["K"] if _NOT_DIGITS.sub("", name) == digits]
+    best = process.extractOne(form, names, scorer=Levenshtein.normalized_similarity, score_cutoff=_ALIKE)
     return store.index["K" + best[0]] if best else None
 
 
@@ -319,21 +325,19 @@ def _similarity(first: str, second: str) -> float:
     shared = store.information(nearest)
     lin = 2.0 * shared / (store.information(a) + store.information(b))
     if nearest in (a, b):
-        return min(cap, 0.95, lin) if shared > 0.12 else 0.0
+        return min(cap, _CREDIT["most of a broader concept"], lin) if shared > _CREDIT["least broad concept"] else 0.0
     # Two cancers share nothing that a reader would credit, nor do two sites unless they are of one organ.
     sites = first.startswith(("UBERON", "SITE"))
-    credited = bool(common & store.organs) if sites else shared > 0.22
-    return min(cap, 0.6 * lin) if credited else 0.0
+    credited = bool(common & store.organs) if sites else shared > _CREDIT["least common ancestor"]
+    return min(cap, _CREDIT["share of a common ancestor"] * lin) if credited else 0.0
 
 
 def _cap(first: str | None, second: str | None) -> float:
     pair = {first, second}
     if "malignant" in pair and (pair & set(_HARMLESS)):
         return 0.0
-    if "malignant" in pair and pair & set(_BETWEEN):
-        return 0.3
-    if pair & set(_BETWEEN) and pair & set(_HARMLESS):
-        return 0.3
+    if pair & set(_BETWEEN) and ("malignant" in pair or pair & set(_HARMLESS)):
+        return _CREDIT["most beside in situ"]
     return 1.0
 
 
@@ -344,7 +348,8 @@ def _across(store: Terminology, finding: int, other: str) -> float:
 
 
 def _finding_similarity(store: Terminology, a: int, b: int) -> float:
-    """Findings form shallow groups: parent and child 0.8, one group 0.3, else 0."""
+    """Findings form shallow groups: credit for parent and child, less for one group, else none."""
     if a in store.above(b) or b in store.above(a):
-        return 0.8
-    return 0.3 if store.group.get(a) and store.group.get(a) == store.group.get(b) else 0.0
+        return _CREDIT["finding and its parent"]
+    one_group = store.group.get(a) and store.group.get(a) == store.group.get(b)
+    return _CREDIT["findings of one group"] if one_group else 0.0

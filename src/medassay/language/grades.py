@@ -14,41 +14,32 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from medassay.language.lexicon import read_tsv
-from medassay.language.numbers import NUMBER_WORDS
+from medassay.language.characters import without_stops
+from medassay.language.lexicon import expression, named_pattern, plain_words, read_tsv
+from medassay.language.numbers import NUMBER_WORDS, TO_MILLIMETRES
 from medassay.language.terms import fold
 
 _ROMAN = {"i": 1, "v": 5, "x": 10}
-_NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)"
-_MORE = (
-    r"(?P<rel><\s?/?=?|>\s?/?=?|≤|≥|~|less than or equal to|less than|greater than|more than|at least|up to|"
-    r"approximately|about|over|within|under)?\s*"
-)
-_TO_MM = {"mm": 1.0, "cm": 10.0, "millimeter": 1.0, "centimeter": 10.0, "micron": 0.001, "um": 0.001, "µm": 0.001}
-_SIZE = re.compile(
-    # Every space has one way to be read: with two, each further dimension would double the time.
-    rf"{_MORE}(?P<dims>{_NUMBER}\s*+-?\s*+(?:(?:mm|cm)?\s*+[x×*]\s*+{_NUMBER}\s*+)*)-?\s*+"
-    r"(?P<unit>mm|cm|microns?|um|µm|millimeters?|centimeters?)\b"
-)
-_PERCENT = re.compile(rf"{_MORE}(?P<low>{_NUMBER})\s*%?\s*(?:(?:-|–|to)\s*(?P<high>{_NUMBER})\s*)?(?:%|percent)")
-_RATE = re.compile(
-    rf"(?P<v>{_NUMBER})\s*(?:mf|mfs|mitoses|mitotic figures)?\s*(?:/|per|in)\s*(?P<of>\d+)?\s*"
-    r"(?P<unit>hpfs?|high[\s-]*power(?:ed)?\s*fields?|mm2|mm\^2|square millimeters?)"
-)
-_WORD_NUMBER = "|".join(NUMBER_WORDS)
-_COUNT = re.compile(
-    rf"^\(?(?P<v>\d+|{_WORD_NUMBER}|[ivxo]+|no)\s*\)?(?:\s*\(\d+\))?\s*(?:/|\\|of|out of|\(of)\s*(?:the\s*)?"
-    rf"\(?(?P<of>\d+|{_WORD_NUMBER}|twenty[\s-]\w+|[ivx]+)\b"
-)
-_T_JOINT = re.compile(r"([tnm]\s?(?:[0-4oilx]|is)[a-d]?(?:mi)?)(?=[yrcpa]{0,3}[tnmg]\s?[0-4oilx])")
-_T = re.compile(
-    r"\b[yrcpa]{0,3}\s?(?P<axis>[tnm])\s?(?P<v>[0-4oilx]|is|a)\s?(?P<sub>mi|[a-d])?(?P<tail>[12]?)(?![a-z])"
-    r"(?:\s?\([^)]*\))*"
-)
-_LONGEST = 400
-"""Characters of a mention that are read: the expressions below, and those of `grades.tsv`, may take quadratic time."""
-_T_LETTER = re.compile(r"[tnm]\s?[oila]")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+")
+_ROMAN_NUMERAL = re.compile(r"[ivx]+")
+_WORD_AND_DIGITS = re.compile(r"^(\w+) \(\d+\)$")
 _LABEL = re.compile(r"^([a-z][a-z /-]+?)\s*[:=]\s*")
+_RELATION = named_pattern("relation before a number").pattern
+_SIZE = named_pattern("size mention", relation=_RELATION, number=_NUMBER.pattern)
+_PERCENT = named_pattern("share mention", relation=_RELATION, number=_NUMBER.pattern)
+_RATE = named_pattern("rate mention", number=_NUMBER.pattern)
+_COUNT = named_pattern("count mention", cardinal="|".join(NUMBER_WORDS))
+_COUNTED = named_pattern("foci after a count")
+_TNM = named_pattern("tnm category")
+_TNM_JOINED = named_pattern("joined tnm categories")
+_TNM_OR_WORD = named_pattern("tnm or a word")
+_BEFORE_TNM = named_pattern("before tnm categories")
+_LONGEST = 400
+"""Characters of a mention that are read: the expressions above, and those of `grades.tsv`, may take quadratic time."""
+_SAME_SIZE = 0.051
+"""Share of a number by which two that were rounded may differ: 1.95 and 2.05 are one size. Set by hand."""
+_COVERED = 0.6
+"""Share of a mention's letters that TNM categories must make up for it to be a stage. Set by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +87,7 @@ def _systems() -> tuple[_System, ...]:
     systems = []
     for row in read_tsv("grades.tsv"):
         pairs = (pair.split("=") for pair in row["tiers"].split("|") if pair)
-        systems.append(_System(row["system"], re.compile(row["pattern"]), {k: int(v) for k, v in pairs}))
+        systems.append(_System(row["system"], expression(row["pattern"], capitals=True), {k: int(v) for k, v in pairs}))
     return tuple(systems)
 
 
@@ -109,7 +100,7 @@ def normalise_grade(text: str) -> Grade | None:
     >>> str(normalise_grade("2.3 x 2.0 x 1.1 cm")), str(normalise_grade("pT2c pNO"))
     ('size 23 mm', 'tnm T2c N0')
     """
-    plain = re.sub(r"(?<=\w)\.(?=\s|$)", "", fold(text[:_LONGEST]).replace("tumour", "tumor")).strip(" ,;:")
+    plain = without_stops(fold(text[:_LONGEST]).replace("tumour", "tumor")).strip(" ,;:")
     plain = " ".join(plain.split())
     return _tnm(plain) or _system_grade(plain) or _measure(plain)
 
@@ -147,15 +138,15 @@ def _gleason_tier(first: int, second: int) -> int:
 def _tnm(plain: str) -> Grade | None:
     """TNM categories, with the letters that OCR puts for 0 and 1 read back (`pNO`, `ptl a`)."""
     parts: dict[str, str] = {}
-    plain = plain.removeprefix("clinical ").removeprefix("stage ")
+    plain = _BEFORE_TNM.sub("", plain, count=1)
     covered = 0
-    for match in _T.finditer(_T_JOINT.sub(r"\1 ", plain)):
+    for match in _TNM.finditer(_TNM_JOINED.sub(r"\1 ", plain)):
         value = {"o": "0", "i": "1", "l": "1", "x": "X"}.get(match["v"], match["v"])
         axis = match["axis"].upper()
         parts.setdefault(axis, f"{axis}{value}{match['sub'] or ''}{match['tail']}")
         covered += len(match[0].replace(" ", ""))
     letters = len(plain.replace(" ", "").replace(",", ""))
-    if not parts or covered < 0.6 * letters or _T_LETTER.fullmatch(plain):  # a bare `no` or `to` is a word
+    if not parts or covered < _COVERED * letters or _TNM_OR_WORD.fullmatch(plain):
         return None
     return Grade("tnm", " ".join(parts[axis] for axis in "TNM" if axis in parts))
 
@@ -167,8 +158,8 @@ def _measure(plain: str) -> Grade | None:
         unit = "mm2" if match["unit"].startswith(("mm", "sq")) else "hpf"
         return Grade("rate", float(match["v"]), of=float(match["of"] or 1), unit=unit, label=label)
     if match := _SIZE.search(plain):
-        factor = _TO_MM[match["unit"].rstrip("s")]
-        dims = sorted((float(n) * factor for n in re.findall(_NUMBER, match["dims"])), reverse=True)
+        factor = TO_MILLIMETRES[match["unit"].rstrip("s")]
+        dims = sorted((float(n) * factor for n in _NUMBER.findall(match["dims"])), reverse=True)
         return Grade("size", dims[0], unit="mm", relation=_relation(match["rel"]), dims=tuple(dims), label=label)
     if match := _PERCENT.search(plain):
         low, high = float(match["low"]), match["high"]
@@ -186,16 +177,15 @@ def _relation(word: str | None) -> str:
     if not word:
         return "="
     word = word.replace(" ", "") if word[0] in "<>" else word
-    if word in ("<", "<=", "</=", "≤", "less than", "less than or equal to", "up to", "within", "under"):
+    if word in plain_words("at most"):
         return "<"
-    return "~" if word in ("~", "approximately", "about") else ">"
+    return "~" if word in plain_words("about") else ">"
 
 
 def _count(word: str) -> float | None:
-    word = word.strip()
-    word = re.sub(r"^(\w+) \(\d+\)$", r"\1", word)  # `two (2)`
-    word = word.removesuffix(" foci").removesuffix(" focus")
-    if word in ("no", "o", "none"):
+    word = _WORD_AND_DIGITS.sub(r"\1", word.strip())  # `two (2)`
+    word = _COUNTED.sub("", word)
+    if word in plain_words("none of them"):
         return 0.0
     if word in NUMBER_WORDS:
         return float(NUMBER_WORDS.index(word))
@@ -207,9 +197,9 @@ def _count(word: str) -> float | None:
 
 def _number(word: str) -> float | None:
     word = word.strip()
-    if re.fullmatch(_NUMBER, word):
+    if _NUMBER.fullmatch(word):
         return float(word)
-    if re.fullmatch(r"[ivx]+", word) and word != "x":
+    if _ROMAN_NUMERAL.fullmatch(word) and word != "x":
         digits = [_ROMAN[letter] for letter in word]
         return float(sum(-a if a < b else a for a, b in pairwise([*digits, 0])))
     return None
@@ -260,7 +250,7 @@ def _compare_same(a: Grade, b: Grade) -> str:
 
 def _compare_numbers(a: Grade, b: Grade) -> str:
     x, y = float(a.value), float(b.value)
-    close = abs(x - y) <= 0.051 * max(abs(x), abs(y))
+    close = abs(x - y) <= _SAME_SIZE * max(abs(x), abs(y))
     if a.relation == b.relation:
         return "equal" if close else "conflict"
     if "~" in (a.relation, b.relation) and close:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from medassay.language.lexicon import read_tsv
+from medassay.language.lexicon import expression, read_tsv
+
+_SEPARATOR = re.compile(r"[\s-]")
 
 
 @lru_cache(maxsize=1)
@@ -16,13 +18,13 @@ def _names() -> tuple[re.Pattern[str], dict[str, str]]:
     for row in read_tsv("keywords.tsv"):
         for wording in (row["keyword"], *(variant for variant in row["variants"].split("|") if variant)):
             owners[_bare(wording)] = row["keyword"]
-            wordings.append(r"[\s-]".join(map(re.escape, re.split(r"[\s-]", wording))))
+            wordings.append(r"[\s-]".join(map(re.escape, _SEPARATOR.split(wording))))
     longest_first = sorted(wordings, key=len, reverse=True)
-    return re.compile(rf"(?<![\w])(?:{'|'.join(longest_first)})(?![\w])", re.I), owners
+    return expression(rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)"), owners
 
 
 def _bare(wording: str) -> str:
-    return re.sub(r"[\s-]", " ", wording.lower())
+    return _SEPARATOR.sub(" ", wording.lower())
 
 
 def keywords(text: str) -> dict[str, tuple[int, int]]:

@@ -15,14 +15,13 @@ from functools import lru_cache
 from medassay.language.assertion import absent_cue
 from medassay.language.lexicon import read_tsv, rule_weights
 from medassay.language.stains import Stain, read_stains
-from medassay.language.terms import fold, words
+from medassay.language.terms import british_spellings, fold, words
 
 Feature = tuple[tuple[str, ...], ...]
 """Words that must all stand in one sentence; each a tuple of beginnings, one of which must match."""
 
 _WEIGHTS = rule_weights("profile")
 _WORD = re.compile(r"[a-z0-9]+(?:[-/][a-z0-9]+)*")
-_AE = (("haem", "hem"), ("oed", "ed"), ("oes", "es"), ("paed", "ped"), ("aemi", "emi"), ("tumour", "tumor"))
 _SENTENCE = re.compile(r"(?<=[a-z)\]])\.\s+(?=[A-Z])|\n")
 
 
@@ -103,7 +102,7 @@ def _features(cell: str) -> tuple[Feature, ...]:
 def plain(word: str) -> str:
     """A word in lower case and American spelling, so that beginnings compare."""
     word = fold(word)
-    for british, american in _AE:
+    for british, american in british_spellings("spelling in profiles").items():
         word = word.replace(british, american)
     return word
 

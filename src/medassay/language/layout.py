@@ -9,27 +9,13 @@ from __future__ import annotations
 
 import re
 
-from medassay.language.lexicon import named_pattern
+from medassay.language.lexicon import named_pattern, ordered_words
 
 _PLACEHOLDER = re.compile(r"\[[^\[\]\n]{0,120}\]|<[^<>\n]{0,60}>|_{3,}")
 _MARKUP = re.compile(r"[*#`]+")
 _HEADING = re.compile(r"^\s?[-•]?\s?([A-Za-z][A-Za-z0-9 /&()'-]{1,48}?)\s?:")
 _ADMIN = named_pattern("administrative heading")
-_DIAGNOSIS = (
-    "final diagnosis",
-    "final pathologic diagnosis",
-    "final pathological diagnosis",
-    "pathologic diagnosis",
-    "pathological diagnosis",
-    "histopathological diagnosis",
-    "histological diagnosis",
-    "microscopic diagnosis",
-    "diagnosis",
-    "diagnoses",
-    "conclusion",
-    "impression",
-    "interpretation",
-)
+_WORD_CHARACTER = re.compile(r"\w")
 
 
 def clean_lines(text: str) -> list[str]:
@@ -37,8 +23,8 @@ def clean_lines(text: str) -> list[str]:
     lines = []
     for raw in text.splitlines():
         line = _MARKUP.sub("", _PLACEHOLDER.sub(" ", raw))
-        line = re.sub(r"\s+", " ", line).strip(" -•\t")
-        if not re.search(r"\w", line):
+        line = " ".join(line.split()).strip(" -•\t")
+        if not _WORD_CHARACTER.search(line):
             continue
         heading = _HEADING.match(line)
         if heading and _ADMIN.match(heading.group(1).lower()):
@@ -55,7 +41,7 @@ def diagnosis_first(text: str) -> str:
     """
     lines = clean_lines(text)
     headings = [_heading_of(line) for line in lines]
-    for wanted in _DIAGNOSIS:
+    for wanted in ordered_words("diagnosis heading"):
         matching = [i for i, name in enumerate(headings) if name == wanted]
         if matching:
             first = matching[-1]

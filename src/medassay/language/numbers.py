@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-NUMBER_WORDS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
-)  # fmt: skip
+from medassay.language.characters import with_single_spaces
+from medassay.language.lexicon import named_pattern, quantity_rows
+
+[(_, _CARDINALS)] = quantity_rows("cardinals")
+NUMBER_WORDS = tuple(_CARDINALS.split("|"))
 """The words of 0 to 20, in order."""
+
+TO_MILLIMETRES = {unit: float(value) for value, units in quantity_rows("millimetres") for unit in units.split("|")}
+"""How many millimetres each unit of length is."""
 
 ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9, "X": 10}
 
-_TENTHS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _SMALL = {word: value for value, word in enumerate(NUMBER_WORDS[:20])}
-_TENS = {word: 10 * value for value, word in enumerate(_TENTHS.split(), 2)}
-_SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
-_WORDS = "|".join([*_SMALL, *_TENS, *_SCALES])
-_FOUND = re.compile(
-    rf"(?P<digits>\d+(?:,\d{{3}})*(?:\.\d+)?)|\b(?P<spoken>(?:{_WORDS})(?:(?:[\s-]|\s+and\s+|\s+point\s+)(?:{_WORDS}))*)\b",
-    re.I,
-)
+_TENS = {word: int(value) for value, word in quantity_rows("tens")}
+_SCALES = {word: int(value) for value, word in quantity_rows("scale")}
+_FOUND = named_pattern("written number", word="|".join([*_SMALL, *_TENS, *_SCALES]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ def numbers(text: str) -> list[Number]:
 
 def _spoken(phrase: str) -> Iterator[float]:
     """The numbers of a run of number words: `forty five` is one, `one two` are two, `nineteen eighty four` a year."""
-    whole, _, decimals = re.sub(r"[\s-]+", " ", phrase.lower()).partition(" point ")
+    whole, _, decimals = with_single_spaces(phrase.lower()).partition(" point ")
     groups = _groups([word for word in whole.split() if word != "and"])
     if len(groups) == 2 and groups[0] in (18, 19, 20) and 10 <= groups[1] < 100:
         groups = [100 * groups[0] + groups[1]]

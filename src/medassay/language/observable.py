@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.lexicon import read_tsv
+from medassay.language.lexicon import expression, read_tsv
 from medassay.language.sections import section_at, sections
 from medassay.language.sentences import sentences
 
@@ -38,7 +38,7 @@ def _rules() -> _Rules:
     return _Rules(
         {row["pattern"]: row["kind"] for row in rows if row["rule"] == "section"},
         {row["pattern"]: row["kind"] for row in rows if row["rule"] == "value"},
-        tuple((row["kind"], re.compile(row["pattern"], re.I)) for row in rows if row["rule"] == "sentence"),
+        tuple((row["kind"], expression(row["pattern"])) for row in rows if row["rule"] == "sentence"),
     )
 
 

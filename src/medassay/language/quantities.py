@@ -13,29 +13,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from medassay.language.lexicon import plain_words, read_tsv
+from medassay.language.lexicon import expression, filled, plain_words, quantity_rows
 from medassay.language.numbers import NUMBER_WORDS
 from medassay.language.terms import words
 
 INFINITE = float("inf")
 
-_ROWS = list(read_tsv("quantities.tsv"))
-
-
-def _of_kind(kind: str) -> list[tuple[str, str]]:
-    """(value, pattern) of the rows of a kind in `quantities.tsv`."""
-    return [(row["value"], row["pattern"]) for row in _ROWS if row["kind"] == kind]
-
 
 def _words_of(kind: str) -> dict[str, str]:
     """The value of each word of a kind in `quantities.tsv`."""
-    return {word: value for value, pattern in _of_kind(kind) for word in pattern.split("|")}
-
-
-def _pattern(kind: str) -> str:
-    """The one pattern of a kind in `quantities.tsv`."""
-    [(_, pattern)] = _of_kind(kind)
-    return pattern
+    return {word: value for value, pattern in quantity_rows(kind) for word in pattern.split("|")}
 
 
 _NUMBERS = {word: float(value) for value, word in enumerate(NUMBER_WORDS)} | {
@@ -44,47 +31,37 @@ _NUMBERS = {word: float(value) for value, word in enumerate(NUMBER_WORDS)} | {
 # Text may be hostile. Every expression here takes linear time: numbers and white space are taken whole (possessive or
 # atomic), a match starts neither inside a number nor inside white space, and chains of dimensions are bounded.
 _N = r"(?>\d{1,3}(?:,\d{3}){1,6}+(?!\d)|\d++(?:\.\d++|,\d{1,2}(?!\d))?|\.\d++)"
+_NUMBER = re.compile(_N)
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _WORD_N = "|".join(sorted(_NUMBERS, key=len, reverse=True))
-_ANY = rf"(?:{_N}|{_WORD_N})"
-_REL = (
-    rf"(?:(?:(?P<more>{_pattern('more')})|(?P<less>{_pattern('less')})|(?:{_pattern('about')}))\s*+"
-    r"|(?<!\s)\s*+(?<!\d))"
-)
-_LENGTH = re.compile(
-    rf"{_REL}(?P<first>{_N})(?P<rest>(?:\s*+(?:mm|cm)?\s*+(?:x|×|by|-|–|to|and)\s*+{_N}){{0,8}})\s*+-?"
-    r"(?P<unit>mm|cm|µm|um|microns?|millimet\w+|centimet\w+)\b(?!²|2|\^)",
-    re.I,
-)
-_WEIGHT = re.compile(rf"{_REL}(?P<first>{_N})\s*+(?P<unit>kg|g|grams?|gm|kilograms?)\b", re.I)
-_SHARE = re.compile(
-    rf"{_REL}(?P<first>{_N})\s*+(?:%?\s*+(?:-|–|to)\s*+(?P<second>{_N})\s*+(?:%|per ?cent)|"
-    r"%(?:\s*+(?:%|per ?cent))?|per ?cent)",
-    re.I,
-)
+_PARTS = {"number": _N, "any number": rf"{_N}|{_WORD_N}"}
+"""What a name between `@` stands for in the patterns of `quantities.tsv`."""
+
+
+def _pattern(kind: str) -> str:
+    """The one pattern of a kind in `quantities.tsv`."""
+    [(_, pattern)] = quantity_rows(kind)
+    return filled(pattern, _PARTS)
+
+
+for _kind in ("more", "less", "about", "rated", "counted", "several", "relation"):
+    _PARTS[_kind] = _pattern(_kind)
+_LENGTH, _WEIGHT = expression(_pattern("length")), expression(_pattern("weight"))
+_SHARE, _RATE = expression(_pattern("share")), expression(_pattern("rate"))
 _FRACTIONS = [
-    (re.compile(rf"{_REL}(?:{pattern})", re.I), tuple(map(float, value.split("-"))))
-    for value, pattern in _of_kind("fraction")
+    (expression(pattern, before=_PARTS["relation"]), tuple(map(float, value.split("-"))))
+    for value, pattern in quantity_rows("fraction")
 ]
-_RATE = re.compile(
-    rf"{_REL}(?P<first>{_ANY})(?:\s*+(?:-|–|to)\s*+(?P<second>{_N}))?\s*+"
-    rf"(?:{_pattern('rated')})?\s*+"
-    r"(?:/|per|in)\s*+(?P<of>\d++(?:\.\d++)?)?\s*+"
-    r"(?P<unit>hpf|high[\s-]power(?:ed)? fields?|mm²|mm2|mm\^2|square mm|fields?)",
-    re.I,
-)
-_OF = re.compile(
-    rf"\b(?P<first>{_ANY}|none)\s*+(?:\(\d+\)\s*+)?(?:/|of|out of)\s*+(?:the |these )?(?:\(?(?P<of>{_ANY})\)?)"
-    r"(?![\d.]{0,20}+\s*+(?:mm|cm|%|hpf))(?P<noun>\s++\w++)?",
-    re.I,
-)
-_ALL = re.compile(rf"\b(?P<all>all|each of(?: the)?|every one of)\s++(?P<of>{_ANY})\s++(?P<noun>\w++)", re.I)
-_SEVERAL, _AT_LEAST = re.compile(_pattern("several")), float(_of_kind("several")[0][0])
-_COUNTED = re.compile(
-    rf"\b(?P<first>{_ANY}|{_pattern('several')})\s++(?:\w++\s++){{0,2}}?(?P<noun>{_pattern('counted')})\b", re.I
-)
-_CLAUSE = re.compile(_pattern("clause"), re.I)
-_ASPECTS = [(aspect, re.compile(pattern, re.I)) for aspect, pattern in _of_kind("aspect")]
+_ALL, _OF = expression(_pattern("all of a total")), expression(_pattern("part of a total"))
+_COUNTED = expression(_pattern("counted things"))
+_SEVERAL, _AT_LEAST = expression(_pattern("several"), capitals=True), float(quantity_rows("several")[0][0])
+_CLAUSE = expression(_pattern("clause"))
+_ASPECTS = [(aspect, expression(pattern)) for aspect, pattern in quantity_rows("aspect")]
 _SAME = _words_of("same")
+_SAME_NUMBER = 0.051
+"""Share of a measured number by which two that were rounded may differ. Set by hand."""
+_SAME_SHARE = 0.01
+"""By how much two counts may differ as shares of one total. Set by hand."""
 _EMPTY = plain_words("measure unspecific")
 
 
@@ -157,7 +134,7 @@ def _lengths(clauses: _Clauses) -> Iterable[Quantity]:
     for match in _LENGTH.finditer(clauses.text):
         unit = match["unit"].lower()
         factor = 10.0 if unit.startswith("c") else 0.001 if unit[0] in "µu" or unit.startswith("micron") else 1.0
-        every = [_number(match["first"]), *(_number(n) for n in re.findall(_N, match["rest"]))]
+        every = [_number(match["first"]), *map(_number, _NUMBER.findall(match["rest"]))]
         value = max(every) * factor
         yield clauses.quantity(match, "length", *_interval(match, value, value))
 
@@ -213,8 +190,8 @@ def _interval(match: re.Match[str], first: float, second: float) -> tuple[float,
 
 
 def _number(written: str) -> float:
-    word = re.sub(r"\s+", " ", written.lower())
-    if re.fullmatch(r"\d{1,3}(?:,\d{3})+", word):
+    word = " ".join(written.lower().split())
+    if _THOUSANDS.fullmatch(word):
         word = word.replace(",", "")
     return _NUMBERS[word] if word in _NUMBERS else float(word.replace(",", "."))
 
@@ -225,9 +202,9 @@ def relation(premise: Quantity, hypothesis: Quantity) -> str:
         premise, hypothesis = _as_share(premise), _as_share(hypothesis)
     if premise.dimension == "count" and premise.of and hypothesis.of:
         same = premise.low == hypothesis.low and premise.of == hypothesis.of
-        shares = abs(premise.low / premise.of - hypothesis.low / hypothesis.of) < 0.01
+        shares = abs(premise.low / premise.of - hypothesis.low / hypothesis.of) < _SAME_SHARE
         return "same" if same or (shares and premise.of == hypothesis.of) else "apart"
-    slack = 0.051 * max(abs(premise.low), abs(hypothesis.low), 1e-9)
+    slack = _SAME_NUMBER * max(abs(premise.low), abs(hypothesis.low), 1e-9)
     if premise.dimension in ("count", "number"):
         slack = 0.0
     if premise.low >= hypothesis.low - slack and premise.high <= hypothesis.high + slack:

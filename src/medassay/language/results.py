@@ -9,12 +9,12 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.lexicon import read_tsv
+from medassay.language.characters import without_stops
+from medassay.language.lexicon import expression, named_pattern, read_tsv
 from medassay.language.terms import fold
 
-_PERCENT = re.compile(
-    r"(<|>|less than|over|more than)?\s?(?<!\d)(\d++(?:\.\d++)?)\s?(?:(?:-|–|to)\s?(\d++(?:\.\d++)?)\s?)?%"
-)
+_SHARE = named_pattern("share in a result")
+_UNDER_ONE = named_pattern("under one per cent")
 _LONGEST = 400
 """Characters of a modifier that are read: the expressions of `results.tsv` may take quadratic time."""
 _POLARITIES = ("retained", "lost", "pending", "equivocal", "negative", "positive")
@@ -36,7 +36,7 @@ class Result:
 
 @lru_cache(maxsize=1)
 def _patterns() -> list[tuple[str, str, re.Pattern[str]]]:
-    return [(row["kind"], row["value"], re.compile(row["pattern"])) for row in read_tsv("results.tsv")]
+    return [(row["kind"], row["value"], expression(row["pattern"], capitals=True)) for row in read_tsv("results.tsv")]
 
 
 @lru_cache(maxsize=50_000)
@@ -48,15 +48,15 @@ def read_result(text: str) -> Result | None:
     >>> str(read_result("2+")), str(read_result("30 to 40%")), str(read_result("0%"))
     ('equivocal', 'positive 35%', 'negative 0%')
     """
-    plain = " ".join(re.sub(r"(?<=\w)\.(?=\s|$)", "", fold(text[:_LONGEST])).split())
+    plain = " ".join(without_stops(fold(text[:_LONGEST])).split())
     kinds: dict[str, str] = {}
     for kind, value, pattern in _patterns():
         if kind not in kinds and pattern.search(plain):
             kinds[kind] = value
     percent = None
-    if match := _PERCENT.search(plain):
+    if match := _SHARE.search(plain):
         percent = (float(match[2]) + float(match[3] or match[2])) / 2
-        kinds.setdefault("negative" if percent == 0 or plain.startswith(("<1%", "less than 1%")) else "positive", "")
+        kinds.setdefault("negative" if percent == 0 or _UNDER_ONE.match(plain) else "positive", "")
     polarity = next((name for name in _POLARITIES if name in kinds), None)
     if polarity is None:
         return None

@@ -12,19 +12,16 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.lexicon import read_tsv
+from medassay.language.lexicon import named_pattern, read_tsv
 
 _EDGE = r"(?:^|(?<=[\n.;:!?)\]*]))"
+"""Where a heading or a label may begin: at the beginning, in a new line, or after punctuation."""
 _MARKDOWN_LINE = re.compile(
     r"^[ \t]{0,3}(?:#{1,6}[ \t]{1,3}\*{0,2}(?P<a>[^\n*#:]{2,80}?)|\*\*(?P<b>[^\n*:]{2,80}?))[ \t]{0,3}"
     r"(?:\*\*[ \t]{0,2}:|:?\*\*|:|(?=\n)|$)",
     re.M,
 )
-_SPECIMEN = re.compile(
-    rf"{_EDGE}[ \t]{{0,3}}(?P<part>(?:PART|Part|SPECIMEN|Specimen)[ \t]{{1,2}})?#?"
-    r"(?P<label>[A-Z](?:[ \t]?[,&-][ \t]?[A-Z])?|[1-9]\d?)[ \t]?[.):][ \t]{1,3}"
-    r"(?P<title>[A-Za-z\"'(][^\n.:;]{2,140}?)(?:[ \t]?:|(?(part)[ \t]?-[ \t]?[.\n]|(?!)))"
-)
+_SPECIMEN = named_pattern("specimen label", edge=_EDGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +48,7 @@ class Specimen:
     end: int
 
 
+# Words at the beginning of a line or sentence that end like a heading; `headings.tsv` says whether they are one.
 _CANDIDATE = re.compile(
     rf"{_EDGE}[ \t]{{0,3}}(?P<hash>#{{1,6}})?[ \t]{{0,3}}(?P<star>\*{{0,2}})(?P<name>[A-Za-z][A-Za-z()/& \t-]{{1,48}}?)"
     r"(?P<end>[ \t]{0,2}\*{0,2}[ \t]{0,2}:\*{0,2}|\*{2}|\.(?=[ \t\n])|[ \t]{0,3}(?=\n)|[ \t]{0,3}$)"

@@ -19,15 +19,12 @@ _BREAK = re.compile(
     r"|(?<=[.;:!?*)])[ \t]{1,4}(?=[-–•·*][ \t]{1,4}\S)"
     r"|(?<=[\w.)%])[ \t]{1,4}(?=[-–•][ \t]{1,4}[A-Z][a-z])"
     r"|(?=[•·][ \t])"
-    r"|(?<=\bNOS\.)[ \t]{1,4}(?=[A-Z])"
 )
+_AFTER_NOS = named_pattern("after nos")
 _LINE = re.compile(r"\n")
 _INK = re.compile(r"\S")
 _ENDED = re.compile(r"[.:;!?*)\]\"]\s*$")
-_LABEL = re.compile(
-    r"(?:[-–•·*#>]{1,9}|\(?(?:[A-Za-z](?:,\s?[A-Z]){0,5}|[0-9]{1,2}|[IVX]{1,4})[.)]|(?:PART|Part)\s\w{1,3}[.:)]?|"
-    r"#\s?\d{1,3}[.:]?)\s*"
-)
+_LABEL = named_pattern("list label")
 _OPEN = named_pattern("unfinished sentence")
 _LOWER = re.compile(r"[\s\"'(]{0,12}+(?:[a-z](?![A-Z])|[,;)])")
 LONGEST = 2_000
@@ -91,7 +88,7 @@ def _full_stops(text: str) -> set[int]:
 
 def _hard_breaks(text: str) -> set[int]:
     """Where the report's structure ends a sentence whatever the punctuation."""
-    breaks = {match.end() for match in _BREAK.finditer(text)}
+    breaks = {match.end() for pattern in (_BREAK, _AFTER_NOS) for match in pattern.finditer(text)}
     for start, body, _, _ in headings(text):
         breaks.update((start, body))
     line_start = 0

@@ -13,21 +13,24 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.lexicon import named_pattern, plain_words, read_tsv
+from medassay.language.characters import with_single_spaces
+from medassay.language.lexicon import expression, named_pattern, plain_words, quantity_rows, read_tsv
 from medassay.language.terms import fold
 
 _UNFIT = plain_words("marker everyday")
 """Names that are everyday words or ambiguous: a marker only when written in capitals, if at all."""
 
-_NOT_TESTS = frozenset({"IHC", "FISH", "CISH", "HE", "NGS", "PCR", "FLOW", "CYTOGEN", "MSI", "MMR", "HR"})
+_NOT_TESTS = plain_words("method, not marker")
+"""Ids of `markers.tsv` that name a method or a panel, which has no result of its own."""
 _PERCENT = named_pattern("share of cells")
 _CLAUSE = named_pattern("stain clause")
-_SIGN = re.compile(
-    r"\s?(?:\((?P<a>[+−–-])\)|(?P<b>\+{1,3})(?!\w)|(?P<c>[−–])(?!\w)|(?P<d>-)(?=[\s,;.)/]|$)|"
-    r"[-−](?P<e>positive|negative|mutated|mutant|deficient|expressing|amplified|rearranged|low))",
-    re.I,
-)
+_SIGN = named_pattern("sign of a result")
+_POSITIVE_SIGNS = plain_words("positive after a hyphen")
 _SCORE = named_pattern("her2 score")
+_AT_MOST, _AT_LEAST = named_pattern("share at most"), named_pattern("share at least")
+_NAME_PART = re.compile(r"[A-Za-z]+|\d+|[^\w\s-]")
+"""The letters, the digits and the signs of a marker's name, between which reports write spaces and hyphens."""
+_NOT_IN_NAME = re.compile(r"[^a-z0-9/.]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,27 +71,24 @@ def _names() -> tuple[re.Pattern[str], dict[str, str]]:
             continue
         for name in (identity, row["name"], *row["aliases"].split("|")):
             bare = name.split(" (")[0].strip()
-            if len(bare) < 2 or bare.lower() in ("antigen", ""):
-                continue
-            if bare.lower() in _UNFIT and not bare.isupper():
+            if len(bare) < 2 or (bare.lower() in _UNFIT and not bare.isupper()):
                 continue
             capital = bare.lower() in _UNFIT
-            parts = re.findall(r"[A-Za-z]+|\d+|[^\w\s-]", bare)
-            body = r"[\s-]?".join(re.escape(part) for part in parts)
+            body = r"[\s-]?".join(map(re.escape, _NAME_PART.findall(bare)))
             owners.setdefault(_squeeze(bare), identity)
             patterns.setdefault(body if capital else f"(?i:{body})", bare)
     ordered = sorted(patterns, key=lambda body: (-len(patterns[body]), body))
-    return re.compile(rf"(?<!\w)(?:p)?(?:{'|'.join(ordered)})(?![A-Za-z0-9])"), owners
+    return expression(rf"(?<!\w)(?:p)?(?:{'|'.join(ordered)})(?![A-Za-z0-9])", capitals=True), owners
 
 
 def _squeeze(name: str) -> str:
-    return re.sub(r"[^a-z0-9/.]", "", fold(name))
+    return _NOT_IN_NAME.sub("", fold(name))
 
 
 @lru_cache(maxsize=1)
 def _panels() -> list[tuple[re.Pattern[str], tuple[str, ...], str]]:
     return [
-        (re.compile(rf"\b(?:{row['pattern']})", re.I), tuple(row["markers"].split()), row["result"])
+        (expression(row["pattern"], before=r"\b"), tuple(row["markers"].split()), row["result"])
         for row in read_tsv("panels.tsv")
     ]
 
@@ -96,7 +96,7 @@ def _panels() -> list[tuple[re.Pattern[str], tuple[str, ...], str]]:
 @lru_cache(maxsize=1)
 def _cues() -> list[tuple[str, str, re.Pattern[str]]]:
     return [
-        (row["result"], row["governs"], re.compile(rf"(?<![\w-])(?:{row['pattern']})", re.I))
+        (row["result"], row["governs"], expression(row["pattern"], before=r"(?<![\w-])"))
         for row in read_tsv("stain_words.tsv")
     ]
 
@@ -264,8 +264,7 @@ def _signed(text: str, last: int, marker: str, end: int) -> tuple[str, int] | No
     if match is None:
         return None
     sign = next(group for group in match.groups() if group).lower()
-    positive = sign[0] == "+" or sign in ("positive", "mutated", "mutant", "expressing", "amplified", "rearranged")
-    return ("positive" if positive else "negative"), match.end()
+    return ("positive" if sign[0] == "+" or sign in _POSITIVE_SIGNS else "negative"), match.end()
 
 
 def _stain(text: str, start: int, last: int, marker: str, result: str, end: int, stop: int) -> Stain:
@@ -290,14 +289,14 @@ def _share(text: str, start: int, end: int) -> tuple[float | None, float | None]
     if percent is None and fraction is None:
         return None, None
     if percent is None or (fraction is not None and fraction.start() < percent.start()):
-        middle = _FRACTIONS[re.sub(r"[\s-]+", " ", fraction[0].lower())] if fraction else 0.0
+        middle = _FRACTIONS[with_single_spaces(fraction[0].lower())] if fraction else 0.0
         return middle, middle
     low = float(percent["low"])
     high = float(percent["high"] or low)
     relation = (percent["rel"] or "").lower()
-    if relation and (relation[0] in "<≤" or relation.startswith(("less", "below", "under", "up", "not", "does"))):
+    if _AT_MOST.match(relation):
         return 0.0, high
-    if relation and (relation[0] in ">≥" or relation.startswith(("more", "over", "above", "at least"))):
+    if _AT_LEAST.match(relation):
         return low, 100.0
     return low, high
 
@@ -305,7 +304,5 @@ def _share(text: str, start: int, end: int) -> tuple[float | None, float | None]
 _CHANGE = named_pattern("gene change")
 _ABERRANT = named_pattern("aberrant p53")
 _PATCHY = named_pattern("patchy p16")
-_FRACTIONS = {
-    row["pattern"]: float(row["value"]) for row in read_tsv("quantities.tsv") if row["kind"] == "share of cells"
-}
-_FRACTION = re.compile("|".join(key.replace(" ", r"[\s-]+") for key in _FRACTIONS), re.I)
+_FRACTIONS = {words: float(value) for value, words in quantity_rows("share of cells")}
+_FRACTION = expression("|".join(words.replace(" ", r"[\s-]+") for words in _FRACTIONS))

@@ -24,7 +24,7 @@ _LINE_COMMA = re.compile(r"(?<=[.;)\]]),(?=[A-Z\d])")
 _COLON_COMMA = re.compile(r"[ ,]{0,3}:[ \t]{0,3},")
 _MARKUP = re.compile(r"[*`#|•·]")
 _STRAY_STOP = named_pattern("stray stop")
-_ITEM_LABEL = re.compile(r"\s*(?:[-–>]|\(?\d{1,2}-?[.):](?=\s*[^\W\d]|\s+\d+ )|\(?[A-Za-z][.)](?=\s)|Note[):])\s*")
+_ITEM_LABEL = named_pattern("item label")
 _FIELD = re.compile(
     r"(?:^|(?<=[;:,.(\n]))[\s(]{0,4}"
     r"(?P<label>[A-Z][^:;,.\n\[\](]{0,60}?(?:\([^)\n]{0,20}\)[^:;,.\n\[\](]{0,40}?)?)\s{0,2}:(?![\d:])"
@@ -33,8 +33,7 @@ _SPECIMEN = re.compile(r"(?P<title>[A-Z][^;:.\n]{2,140}?)\s{0,3}(?P<end>[;:.])(?
 _NEXT_LABEL = re.compile(r"(?<=[).;])\s+\(?\d{1,2}[.)]?\s*$")
 """The number of the next item, left at the end of a sentence."""
 _FULL_STOP = named_pattern("sentence end")
-_REPLY = re.compile(r"(?<=\b[Nn]o\.)\s+(?=[A-Z])")
-"""After `No.`, which elsewhere is short for `number`."""
+_REPLY = named_pattern("after a reply")
 _LOWER_NAME = re.compile(r"[a-z]{1,3}[A-Z\d]")
 """A name that begins in lower case: "pT1", "p53", "mTOR"."""
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.lexicon import named_pattern, plain_words, read_tsv
-from medassay.language.numbers import NUMBER_WORDS, ROMAN
+from medassay.language.lexicon import expression, named_pattern, plain_words, read_tsv
+from medassay.language.numbers import NUMBER_WORDS, ROMAN, TO_MILLIMETRES
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Status:
 def _words() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
     table: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
     for row in read_tsv("status.tsv"):
-        table.setdefault(row["kind"], []).append((row["value"], re.compile(rf"(?<![\w-])(?:{row['pattern']})", re.I)))
+        table.setdefault(row["kind"], []).append((row["value"], expression(row["pattern"], before=r"(?<![\w-])")))
     return table
 
 
@@ -50,8 +50,8 @@ _SOME = named_pattern("some nodes")
 _ONE = named_pattern("one node")
 _SINGLE = named_pattern("single node")
 _WHOLE = named_pattern("all nodes")
-_N0 = re.compile(r"\by?p?N0\b(?!\s?\(i\+|\s?\(mol)")
-_N_POSITIVE = re.compile(r"\by?p?N[123](?:[ab]|mi)?\b")
+_N0 = named_pattern("n0")
+_N_POSITIVE = named_pattern("n1 to n3")
 
 
 @lru_cache(maxsize=20_000)
@@ -90,7 +90,7 @@ def _topic(clause: str) -> str:
 def _read(clause: str, offset: int, subject: str, before: frozenset[str], *, linked: bool = False) -> list[Status]:
     """The statuses of one clause; one that names no topic, or follows a colon, goes on about the one before it."""
     topics = [topic for topic, pattern in _words()["topic"] if pattern.search(clause)]
-    if len(topics) > 1 and _COMMA.search(clause):
+    if len(topics) > 1 and _LIST.search(clause):
         return _each(clause, offset)
     topic = topics[0] if topics else subject
     if not topic:
@@ -138,12 +138,7 @@ def _named(clause: str, topic: str) -> frozenset[str]:
 
 _OTHERS = named_pattern("other parts")
 _DISTANT = named_pattern("distant")
-_QUALIFIED = {
-    "node": re.compile(r"\b([a-z][a-z-]{1,60}+(?: and [a-z-]{1,60}+)?) (?:lymph )?nodes?\b", re.I),
-    "margin": re.compile(
-        r"\b([a-z][a-z-]{1,60}+(?: and [a-z-]{1,60}+)?) (?:resection |surgical |excision )?margins?\b", re.I
-    ),
-}
+_QUALIFIED = {"node": named_pattern("named nodes"), "margin": named_pattern("named margins")}
 _PLAIN = plain_words("part unspecific")
 """Words before `node` or `margin` that do not tell which one."""
 _ANEW = named_pattern("new subject")
@@ -154,7 +149,7 @@ def _level(written: str) -> str:
     return str(ROMAN.get(written.upper(), written))
 
 
-_COMMA = re.compile(r",\s(?:and\s)?|\sand\s")
+_LIST = named_pattern("status list")
 
 
 def _each(clause: str, offset: int) -> list[Status]:
@@ -163,7 +158,7 @@ def _each(clause: str, offset: int) -> list[Status]:
         return []
     statuses: list[Status] = []
     start = 0
-    for match in [*_COMMA.finditer(clause), None]:
+    for match in [*_LIST.finditer(clause), None]:
         end = match.start() if match else len(clause)
         statuses += _read(clause[start:end], offset + start, "", frozenset())
         start = match.end() if match else end
@@ -186,7 +181,7 @@ def _by_stage(clause: str, offset: int) -> list[Status]:
 _NOT_FREE = named_pattern("not free")
 _RADIAL = 1.0
 """Millimetres: a circumferential margin this near to tumour counts as involved."""
-_DISTANCE = re.compile(r"(?<!\d)(?P<v>\d++(?:\.\d++)?)\s*+(?P<unit>mm|cm)\b", re.I)
+_DISTANCE = named_pattern("distance")
 _BEYOND = named_pattern("more than")
 
 
@@ -195,22 +190,18 @@ def _within(clause: str, limit: float) -> bool:
     distance = _DISTANCE.search(clause)
     if distance is None or _BEYOND.search(clause):
         return False
-    return float(distance["v"]) * (10.0 if distance["unit"].lower() == "cm" else 1.0) <= limit
+    return float(distance["v"]) * TO_MILLIMETRES[distance["unit"].lower()] <= limit
 
 
 def _verdict(clause: str, topic: str) -> bool | None:
     """True where tumour is there, False where it is not, None where the clause does not say."""
-    for value, pattern in _words()["doubt"]:
-        if value and pattern.search(clause):
-            return None
+    if any(pattern.search(clause) for _, pattern in _words()["doubt"]):
+        return None
     if _NOT_FREE.search(clause):
         return True
-    for value, pattern in _words()["free"]:
-        if value in (topic, "any") and pattern.search(clause):
-            return False
-    for value, pattern in _words()["involved"]:
-        if value in (topic, "any") and pattern.search(clause):
-            return True
+    for verdict, involved in (("free", False), ("involved", True)):
+        if any(about == topic and pattern.search(clause) for about, pattern in _words()[verdict]):
+            return involved
     return None
 
 

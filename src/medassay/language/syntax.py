@@ -20,7 +20,7 @@ CARRIED = 160
 """Characters that a part may carry from its context."""
 
 _TOKEN = re.compile(r"\d+(?:[.,:/-]\d+)*[+%]?|\w+(?:['’/.-]\w+)*|[^\w\s]")
-_ADJECTIVE = re.compile(r"\w+(?:al|ic|ous|ar|ive|ary|oid|ory|ed|able|ible)")
+_ADJECTIVE = named_pattern("adjective")
 _NO_KINDS: frozenset[str] = frozenset()
 _PRONOUNS = frozenset({"he", "she", "they", "i", "we", "it"})
 

@@ -11,17 +11,12 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from medassay.language.lexicon import read_tsv
+from medassay.language.lexicon import expression, read_tsv
 
 _WORD = re.compile(r"[a-z0-9]+")
 _POSSESSIVE = re.compile(r"['’`]s\b|['’`]")
 _BROKEN_HYPHEN = re.compile(r"(?<=\w)-\.?\s+(?=[a-z0-9])")
 _GREEK = str.maketrans({"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "κ": "kappa", "λ": "lambda"})
-_AE = re.compile(r"haem|oed|oes|paed|leuc|aemia|orrhoe|caec|faec|foet|gynaec|tumour")
-_AE_PLAIN = {
-    "haem": "hem", "oed": "ed", "oes": "es", "paed": "ped", "leuc": "leuk", "aemia": "emia", "orrhoe": "orrhe",
-    "caec": "cec", "faec": "fec", "foet": "fet", "gynaec": "gynec", "tumour": "tumor",
-}  # fmt: skip
 
 LATERALITY = {"left": "left", "right": "right", "bilateral": "bilateral", "lt": "left", "rt": "right"}
 
@@ -38,10 +33,23 @@ def lemma_tables() -> tuple[dict[str, str], frozenset[str], dict[str, str], re.P
             fillers.update(variants)
         elif row["kind"] == "phrase":
             phrases.update((variant, row["lemma"]) for variant in variants)
-        else:
+        elif row["kind"] == "word":
             lemmas.update((variant, row["lemma"]) for variant in variants)
     longest_first = sorted(phrases, key=lambda variant: (-len(variant), variant))
-    return lemmas, frozenset(fillers), phrases, re.compile(rf"\b(?:{'|'.join(longest_first)})\b")
+    pattern = expression(rf"\b(?:{'|'.join(longest_first)})\b", capitals=True)
+    return lemmas, frozenset(fillers), phrases, pattern
+
+
+@lru_cache(maxsize=2)
+def british_spellings(kind: str) -> dict[str, str]:
+    """Letters of British spellings and what stands for them in American ones, of a kind in `lemmas.tsv`."""
+    rows = (row for row in read_tsv("lemmas.tsv") if row["kind"] == kind)
+    return {british: row["lemma"] for row in rows for british in row["variants"].split("|")}
+
+
+@lru_cache(maxsize=1)
+def _british() -> re.Pattern[str]:
+    return expression("|".join(british_spellings("spelling")), capitals=True)
 
 
 def fold(text: str) -> str:
@@ -67,9 +75,7 @@ def lemma(word: str) -> str:
     listed = lemmas.get(word)
     if listed is not None:
         return listed
-    if _AE.search(word):
-        word = _AE.sub(lambda match: _AE_PLAIN[match[0]], word)
-    single = _singular(word)
+    single = _singular(_british().sub(lambda match: british_spellings("spelling")[match[0]], word))
     return lemmas.get(single, single)
 
 

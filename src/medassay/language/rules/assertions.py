@@ -24,6 +24,8 @@ _DOUBLE_NEGATION_BEFORE = named_pattern("not not")
 _DOUBLE_NEGATION_AFTER = named_pattern("not absent")
 _DOUBT_BEFORE = named_pattern("doubt before")
 _DOUBT_AFTER = named_pattern("doubt after")
+_MICRO = named_pattern("micro")
+_METASTATIC = named_pattern("metastasis")
 
 
 class AssertionRule(Rule):
@@ -63,7 +65,7 @@ class AssertionRule(Rule):
         general = [_is_general(entity) for entity in (first, second)]
         if left == right and not any(general):
             return 1.0
-        micro = ["micro" in entity.text.lower() for entity in (first, second)]
+        micro = [_MICRO.search(entity.text.lower()) is not None for entity in (first, second)]
         if left != right and (_is_bare(left) or _is_bare(right) or micro[0] != micro[1]):
             return 0.0
         nested = left <= right or right <= left
@@ -114,16 +116,10 @@ def _is_bare(words: frozenset[str]) -> bool:
     return words <= plain_words("bare finding")
 
 
-def _is_above(broad: Entity, narrow: Entity) -> bool:
-    if broad.concept is None or narrow.concept is None:
-        return False
-    return broad.concept.id in ancestors(narrow.concept)
-
-
 def _is_denied_cancer(narrow: Entity, broad: Entity) -> bool:
     if narrow.concept is None or broad.concept is None or behaviour(narrow.concept) != "malignant":
         return False
-    return broad.concept.id != _METASTASIS or "metasta" in narrow.text.lower()
+    return broad.concept.id != _METASTASIS or _METASTATIC.search(narrow.text.lower()) is not None
 
 
 def _overlap(first: frozenset[str], second: frozenset[str]) -> bool:

@@ -11,7 +11,7 @@ from medassay.language.lexicon import named_pattern
 from medassay.language.rules.base import Rule
 from medassay.language.rules.verdict import CONTRADICTS, Kind, RuleVerdict
 
-_SUM = re.compile(r"\b([3-5])\s*\+\s*([3-5])\b")
+_SUM = named_pattern("gleason sum")
 _ZERO_PERCENT = re.compile(r"\s*[:=]?\s*0\s*%")
 _CONTEXT = named_pattern("gleason context")
 _PATTERN = named_pattern("gleason pattern")

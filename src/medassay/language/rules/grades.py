@@ -16,6 +16,7 @@ _NOT_GRADES = ("severity", "extent", "quantity", "size", "percent", "rate", "cou
 """Systems of `normalise_grade` that are no grades of a tumour, or have a rule of their own."""
 
 _LESSER = named_pattern("lesser")
+_ENDOCRINE = named_pattern("neuroendocrine")
 
 
 class GradeRule(Rule):
@@ -25,7 +26,7 @@ class GradeRule(Rule):
 
     def compare(self, premise: Report, hypothesis: Report) -> Iterator[RuleVerdict]:
         known = [(entity, grade) for entity, grade in _grades(premise) if grade.system not in _NOT_GRADES]
-        endocrine = "neuroendocrine" in premise.text.lower()
+        endocrine = _ENDOCRINE.search(premise.text.lower()) is not None
         for entity, grade in _grades(hypothesis):
             if grade.system in _NOT_GRADES:
                 continue

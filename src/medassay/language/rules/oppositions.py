@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from medassay.language.graph import Report
-from medassay.language.lexicon import read_tsv
+from medassay.language.lexicon import expression, read_tsv
 from medassay.language.rules.base import Rule
 from medassay.language.rules.subject import denied, has_same_scope, is_limited_nearby, is_reversed
 from medassay.language.rules.verdict import CONTRADICTS, Kind, RuleVerdict
@@ -37,9 +37,9 @@ def oppositions() -> tuple[Opposition, ...]:
     return tuple(
         Opposition(
             Kind(row["kind"]),
-            re.compile(row["first"], re.I),
-            re.compile(row["second"], re.I),
-            re.compile(row["about"], re.I) if row["about"] else None,
+            expression(row["first"]),
+            expression(row["second"]),
+            expression(row["about"]) if row["about"] else None,
         )
         for row in read_tsv("oppositions.tsv")
     )

@@ -16,6 +16,7 @@ _REVERSAL = named_pattern("reversal")
 _TUMOUR = named_pattern("tumour")
 _WHOLE_DENIAL = named_pattern("whole denial")
 _FRAGMENT = named_pattern("sentence fragment")
+_METASTATIC = named_pattern("metastasis")
 
 _NEAR = 40
 """Characters around a finding within which a word such as `other` or `remaining` limits it."""
@@ -67,7 +68,7 @@ def has_same_scope(verdict: RuleVerdict, premise: Report, hypothesis: Report) ->
         return True
     for denial, other in (texts, texts[::-1]):
         if _WHOLE_DENIAL.fullmatch(denial):
-            return not (PART.search(other) and "metasta" in other.lower())
+            return not (PART.search(other) and _METASTATIC.search(other.lower()))
     if any(PART.search(text) or (_FRAGMENT.match(text) and _NEGATION.search(text)) for text in texts):
         return False
     # Neither names a site, so that both speak of the lesion itself.

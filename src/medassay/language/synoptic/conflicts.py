@@ -31,7 +31,8 @@ _SEVERAL = named_pattern("several lesions")
 _ASIDE = named_pattern("lesser lesion")
 _ENDOCRINE = named_pattern("endocrine tumour")
 _ZERO = re.compile(r"(?<!\d)0\s?/")
-_MARGIN = re.compile(r"margin", re.I)
+_MARGIN = named_pattern("margin")
+_NODE = named_pattern("node")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ def _node_counts(text: str) -> Iterator[Conflict]:
         )
     for match in _RATIO.finditer(text):
         near = text[max(0, match.start() - 40) : match.end() + 40].lower()
-        if "node" in near and int(match["v"]) > int(match["of"]):
+        if _NODE.search(near) and int(match["v"]) > int(match["of"]):
             yield Conflict(
                 "nodes", "inconsistent", "more positive nodes than were examined", match.span(), match.span()
             )

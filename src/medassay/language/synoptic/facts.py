@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from medassay.language.lexicon import named_pattern
+from medassay.language.characters import with_single_spaces
+from medassay.language.lexicon import named_pattern, read_tsv
 from medassay.language.numbers import ROMAN
 from medassay.language.quantities import quantities
 from medassay.language.stains import Stain, read_stains
 from medassay.language.synoptic.statements import Mention
 
-_TIERS = (("well", "1"), ("moderate", "2"), ("poor", "3"), ("undifferen", "4"))
+_TIERS = tuple((row["pattern"], row["value"]) for row in read_tsv("synoptic/any.tsv") if row["kind"] == "tier")
 _DIFFERENTIATION = named_pattern("differentiation")
 _NUMBERED = named_pattern("numbered grade")
 _GRADED = named_pattern("near a grade")
-_GLEASON = re.compile(r"(?<!\d)(?P<p>[1-5])\s?\+\s?(?P<s>[1-5])(?:\s?=\s?(?P<sum>\d{1,2}))?")
-_GROUP = re.compile(r"grade group[\s:=]{1,3}(?P<v>[1-5])", re.I)
-_T = re.compile(r"T[\s.:]{0,3}T?(?P<v>is|[0-4Il])(?P<sub>[a-dA-D])?(?![a-z]{2}|\d)")
-_N = re.compile(r"N(?P<v>[0-3OoIil])(?P<sub>[a-c])?(?![a-z]{2})")
+_GLEASON = named_pattern("gleason score")
+_IN_GLEASON_TERMS = named_pattern("gleason grade")
+_NUCLEAR = named_pattern("nuclear grade")
+_GROUP = named_pattern("grade group")
+_T = named_pattern("t category")
+_N = named_pattern("n category")
 _OCR = {"O": "0", "o": "0", "I": "1", "i": "1", "l": "1"}
 _NONE = named_pattern("vessel invasion denied")
 _DOUBT = named_pattern("vessel invasion in doubt")
 _VESSELS = (
-    ("renal vein", re.compile(r"renal vein", re.I)),
-    ("lymphovascular", re.compile(r"lympho?-?[\s.]?vascular|angio-?lymphatic|lymphatic[/ ]|/lymphatic|LVI", re.I)),
-    ("lymphatic", re.compile(r"lymphatic|\bp?L[01O]", re.I)),
-    ("venous", re.compile(r"venous|vessel|vascular|vein", re.I)),
+    ("renal vein", named_pattern("renal vein")),
+    ("lymphovascular", named_pattern("lymphatic or blood vessels")),
+    ("lymphatic", named_pattern("lymphatic vessels")),
+    ("venous", named_pattern("blood vessels")),
 )
-_THICKNESS = re.compile(r"breslow|thick", re.I)
+_THICKNESS = named_pattern("thickness")
 _TUMOUR = named_pattern("measured tumour")
 _RESULT = named_pattern("written result")
 _NO_BEFORE = named_pattern("denial before")
-_SIDE = re.compile(r"\b(left|right|sinistrae|dextrae)\b", re.I)
+_SIDE = named_pattern("side of a site")
 _SIDES = {"sinistrae": "left", "dextrae": "right"}
 _SITES = named_pattern("part of an organ")
 
@@ -85,13 +87,13 @@ def _grade(statement: str) -> Iterator[tuple[str, str]]:
     if match := _GROUP.search(statement):
         yield "grade group", match["v"]
         return
-    if "gleason" in statement.lower() or "pattern" in statement.lower():
+    if _IN_GLEASON_TERMS.search(statement.lower()):
         return
     match = _DIFFERENTIATION.search(statement)
     if match and not match["range"]:
         yield "differentiation", next(tier for word, tier in _TIERS if match[0].lower().startswith(word))
     if match := _NUMBERED.search(statement):
-        system = "nuclear grade" if "nuclear" in statement.lower() or "fuhrman" in statement.lower() else "grade"
+        system = "nuclear grade" if _NUCLEAR.search(statement.lower()) else "grade"
         yield system, str(ROMAN.get(match["v"].upper(), match["v"]))
 
 
@@ -121,7 +123,7 @@ def _side(statement: str) -> Iterator[tuple[str, str]]:
         side = match[1].lower()
         yield "side", _SIDES.get(side, side)
     for match in _SITES.finditer(statement):
-        yield "part", re.sub(r"[\s-]+", " ", match[0].lower())
+        yield "part", with_single_spaces(match[0].lower())
 
 
 def _stains(text: str) -> Iterator[Stain]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medassay.language.lexicon import read_tsv
+from medassay.language.lexicon import expression, filled, read_tsv
 
 ORGANS = ("breast", "colon", "prostate", "lung", "kidney", "stomach", "skin", "thyroid", "uterus", "pancreas")
 ELEMENTS = ("site", "procedure", "type", "grade", "size", "margins", "lvi", "nodes", "ptnm", "biomarkers")
@@ -113,19 +113,15 @@ def _words() -> dict[str, str]:
     named: dict[str, str] = {}
     for row in read_tsv("synoptic/any.tsv"):
         if row["kind"] == "words":
-            named[row["value"]] = _filled(row["pattern"], named)
+            named[row["value"]] = filled(row["pattern"], named)
     return named
-
-
-def _filled(pattern: str, named: dict[str, str]) -> str:
-    return re.sub(r"@(\w+)@", lambda match: f"(?:{named[match[1]]})", pattern)
 
 
 def compiled(pattern: str, *, exact: bool = False) -> re.Pattern[str]:
     """An expression of the data files: a space is white space with stray full stops, `~` the same or nothing."""
     written: list[str] = []
     inside = False
-    characters = _filled(pattern, _words()) if "@" in pattern else pattern
+    characters = filled(pattern, _words()) if "@" in pattern else pattern
     i = 0
     while i < len(characters):
         character = characters[i]
@@ -142,4 +138,4 @@ def compiled(pattern: str, *, exact: bool = False) -> re.Pattern[str]:
         else:
             written.append(_GAP if character == " " else _NO_GAP)
         i += 1
-    return re.compile("".join(written), 0 if exact else re.I)
+    return expression("".join(written), capitals=exact)
