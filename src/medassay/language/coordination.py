@@ -15,9 +15,6 @@ from medassay.language.lexicon import named_pattern, statement_words
 from medassay.language.marker_lists import share_results, states_result
 from medassay.language.syntax import AHEAD, BACK, Chunk, Sentence, is_adjective
 
-_LIGHT_VERBS = ("has", "had", "have", "with")
-"""Before an item that is negated itself: "has two children and no siblings"."""
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -145,7 +142,7 @@ def _outside(sentence: Sentence, at: int) -> int:
 
 
 def _opens_relative(sentence: Sentence, at: int) -> bool:
-    if sentence.words[at] in ("who", "which", "whom"):
+    if sentence.words[at] in statement_words("relative pronoun"):
         return True
     verb = at + 1 < len(sentence) and sentence.verbs[at + 1]
     return sentence.words[at] == "that" and verb and not sentence.has_verb(max(0, at - 2), at)
@@ -158,7 +155,7 @@ def _adds(sentence: Sentence, chunk: Chunk, at: int, connected: bool, governed: 
         return False
     if connected and word.endswith("ly"):
         return sentence.is_any(at + 1, "participle", "loose participle")
-    if word in ("with", "without", "including"):
+    if word in statement_words("accompaniment"):
         attached = sentence.is_any(at - 1, "attached", "verb", "adverb", "tight") or sentence.verbs[at - 1]
         short = not governed and at - chunk.first <= (3 if word == "without" else 1)
         return not short and (connected or (sentence.states(chunk.first, at) and not attached))
@@ -184,7 +181,7 @@ def _belongs(sentence: Sentence, chunk: Chunk, i: int, at: int, joined: bool, go
         return True
     if sentence.is_any(at, "tight"):
         return not (joined and item[0] in sentence.words[max(chunk.first, i - BACK) : i])
-    if item[-1] in ("ago", "today", "daily"):
+    if item[-1] in statement_words("time after a noun"):
         return True
     if not joined and _specifies(sentence, chunk, i, at, last, governed):
         return True
@@ -300,18 +297,19 @@ def _relative_subject(sentence: Sentence, before: Chunk, chunk: Chunk, subject: 
 def _phrase_prefix(sentence: Sentence, before: Chunk, chunk: Chunk, subject: str, spoken_of: str) -> str:
     """What a phrase speaks of: what the phrase before it does, the subject, or the words before it."""
     word = sentence.words[chunk.first]
-    if chunk.joined and sentence.is_any(before.first, "negation") and word not in ("with", "without", "including"):
+    accompanies = word in statement_words("accompaniment")
+    if chunk.joined and sentence.is_any(before.first, "negation") and not accompanies:
         return _joined(before.prefix, sentence.words[before.first])
     if chunk.connected and spoken_of:
         return spoken_of
-    if (word in ("complaining", "reporting", "denying") or (chunk.connected and before.kind == "item")) and subject:
+    if (word in statement_words("complaint") or (chunk.connected and before.kind == "item")) and subject:
         return f"{subject} is" if word.endswith("ing") else subject
     first, _ = sentence.object(before)
     if sentence.is_any(first, "tight") and first > before.first and before.kind != "phrase":
         end = before.last if sentence.words[first] == "to" else first
         return _joined(before.prefix, sentence.context(before.first, end))
     antecedent = _antecedent(sentence, before, subject)
-    if antecedent.lower() in ("the patient", "he", "she", "patient"):
+    if antecedent.lower() in statement_words("patient"):
         if word == "with":
             chunk.first += 1
             return f"{antecedent} has"
@@ -340,7 +338,7 @@ def _item_prefix(sentence: Sentence, group: Chunk, item: Chunk) -> str:
         if group.kind != "phrase":
             return group.prefix if group.kind != "clause" else ""
         governor = group.first + sentence.is_any(group.first + 1, "tight")
-    if sentence.is_any(at, "negation") and sentence.words[governor] not in _LIGHT_VERBS:
+    if sentence.is_any(at, "negation") and sentence.words[governor] not in statement_words("light verb"):
         return ""
     if sentence.is_any(governor, "negation") and not under:
         if sentence.words[at] in ("the", "all", "this", "these") or _is_predicate(sentence, item):

@@ -22,7 +22,6 @@ CARRIED = 160
 _TOKEN = re.compile(r"\d+(?:[.,:/-]\d+)*[+%]?|\w+(?:['’/.-]\w+)*|[^\w\s]")
 _ADJECTIVE = named_pattern("adjective")
 _NO_KINDS: frozenset[str] = frozenset()
-_PRONOUNS = frozenset({"he", "she", "they", "i", "we", "it"})
 
 
 @dataclass(slots=True)
@@ -132,7 +131,7 @@ class Sentence:
             return before != "to" and (not self.is_any(i - 1, "determiner") or self.is_any(i, "function"))
         if self.is_any(i, "noun or verb"):
             return self.is_any(i - 1, "subject", "adverb", "person") or before in ("who", "and", ",", "")
-        if word.endswith("ed") and (before in _PRONOUNS or before in ("who", "patient")):
+        if word.endswith("ed") and (before in statement_words("pronoun") or before in ("who", "patient")):
             return True
         if not self.is_any(i, "past"):
             return False
@@ -150,22 +149,22 @@ class Sentence:
         return last
 
     def _ends_item(self, i: int) -> bool:
-        ends = self.words[i] in (",", ";", ".", "who", "which", "that", "with")
+        ends = self.words[i] in (",", ";", ".") or self.words[i] in statement_words("item end")
         return ends or self.verbs[i] or self.is_any(i, "coordinator")
 
     def opens_clause(self, first: int) -> bool:
         """Whether a subject and its verb begin at `first`."""
-        if self.words[first].partition("'")[0] in _PRONOUNS and "'" in self.words[first]:
+        pronouns = statement_words("pronoun")
+        if self.words[first].partition("'")[0] in pronouns and "'" in self.words[first]:
             return True
         nominal, adverbial = self.is_any(first, "determiner"), self.is_any(first, "tight", "opening")
         for i in range(first, min(first + AHEAD, len(self))):
             word = self.words[i]
             if self.verbs[i]:
                 return i > first
-            stops = word in (",", ";", ":", "who", "which", "that", "with") or (
-                self.is_any(i, "coordinator") and not (nominal and word == "and")
-            )
-            if i > first and (stops or (word in _PRONOUNS and not adverbial)):
+            stops = word in (",", ";", ":") or word in statement_words("item end")
+            stops = stops or (self.is_any(i, "coordinator") and not (nominal and word == "and"))
+            if i > first and (stops or (word in pronouns and not adverbial)):
                 return False
         return False
 
@@ -225,9 +224,9 @@ class Sentence:
         if word == "on":
             return after_verb or self.is_any(i - 1, "adverb")
         if word == "to":
-            return before in ("allergic", "allergy", "allergies")
+            return before in statement_words("allergy")
         if self.is_any(i, "status"):
-            return opens and word in ("negative", "positive", "normal")
+            return opens and word in statement_words("list result")
         after_verb = after_verb or (i > 1 and self.is_any(i - 1, "adverb") and self.verbs[i - 2])
         if after_verb and word.endswith(("ing", "ed", "given")) and not self.is_any(i + 1, "tight"):
             return True
