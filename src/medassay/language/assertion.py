@@ -45,9 +45,12 @@ _HER2 = named_pattern("her2")
 _TWO_PLUS = named_pattern("score of two")
 _AMPLIFIED = named_pattern("amplification")
 _ADJACENT = re.compile(r"[\s:?.)\"'\u2013-]{0,6}")
+"""Punctuation alone, between an entity and a cue that answers it."""
 _HEADS_CLAUSE = named_pattern("heads clause")
 _ENDS = re.compile(r"\s{0,40}(?:[.;,()\n]|$)")
+"""The end of a clause, right after a cue."""
 _LABEL = re.compile(r"[^.;\n]{0,40}:\s*")
+"""The rest of a field's label, between an entity in it and its value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ _CONTENT = re.compile(r"[^\W_]")
 _PLACEHOLDER = re.compile(r"\[[^\[\]]{2,400}\]|\{[^{}]{2,400}\}|<(?!/)[^<>]{2,400}>|_{3,}")
 _MARKUP = re.compile(r"[*#|_`]+")
 _HEADING = re.compile(r"(?:^|(?<=[\n.:;]))[ \t\-•]*[^\W\d_][^\n.:;]{0,60}:(?=\s|$)")
+"""A label at the beginning of a line or sentence, and its colon."""
 
 
 def problem(text: str) -> str | None:

@@ -142,6 +142,7 @@ def _slice(report: Report, start: int, end: int) -> Report:
 
 
 _ITEM_END = re.compile(r",\s+|;\s+|\s(?=\()|\.\s+")
+"""Where an item of a line ends: at a comma, a semicolon, a bracket or a full stop."""
 
 
 def _items(report: Report) -> Iterator[tuple[int, int]]:

@@ -22,6 +22,7 @@ from medassay.language.terms import LATERALITY, fold, key, lemma, squeezed, word
 LINKED_TYPES = ("site", "diagnosis", "finding", "marker", "grade", "modifier")
 
 _PARENTHESES = re.compile(r"\s{0,40}+[(\[][^)\]]*+[)\]]?")
+"""A remark in brackets; one that is never closed reaches to the end."""
 _WITHOUT = named_pattern("what is lacking")
 _SPLIT = named_pattern("between markers")
 _OCR = str.maketrans({"o": "0", "i": "1", "l": "1", "!": "1", "|": "1"})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from medassay.language.lexicon import statement_words
 
 _TURN = re.compile(r"(?:^|(?<=[\n.?!]))[ \t]*(?P<who>[A-Z][A-Za-z_]{1,24}(?: [A-Z][a-z]{1,15})?)[ \t]?:[ \t]*(?=\S)")
+"""A speaker's name and its colon, at the beginning of a line or sentence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+")
 _ROMAN_NUMERAL = re.compile(r"[ivx]+")
 _WORD_AND_DIGITS = re.compile(r"^(\w+) \(\d+\)$")
 _LABEL = re.compile(r"^([a-z][a-z /-]+?)\s*[:=]\s*")
+"""What is measured, before its value: `ki-67: 20 %`."""
 _RELATION = named_pattern("relation before a number").pattern
 _SIZE = named_pattern("size mention", relation=_RELATION, number=_NUMBER.pattern)
 _PERCENT = named_pattern("share mention", relation=_RELATION, number=_NUMBER.pattern)

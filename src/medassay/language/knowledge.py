@@ -15,7 +15,7 @@ from functools import lru_cache
 from medassay.language.assertion import absent_cue
 from medassay.language.lexicon import read_tsv, rule_weights
 from medassay.language.stains import Stain, read_stains
-from medassay.language.terms import british_spellings, fold, words
+from medassay.language.terms import fold, forms, words
 
 Feature = tuple[tuple[str, ...], ...]
 """Words that must all stand in one sentence; each a tuple of beginnings, one of which must match."""
@@ -23,6 +23,7 @@ Feature = tuple[tuple[str, ...], ...]
 _WEIGHTS = rule_weights("profile")
 _WORD = re.compile(r"[a-z0-9]+(?:[-/][a-z0-9]+)*")
 _SENTENCE = re.compile(r"(?<=[a-z)\]])\.\s+(?=[A-Z])|\n")
+"""Where a sentence ends, roughly: features are looked for in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def _features(cell: str) -> tuple[Feature, ...]:
 def plain(word: str) -> str:
     """A word in lower case and American spelling, so that beginnings compare."""
     word = fold(word)
-    for british, american in british_spellings("spelling in profiles").items():
+    for british, american in forms("spelling in profiles").items():
         word = word.replace(british, american)
     return word
 

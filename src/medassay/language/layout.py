@@ -14,6 +14,7 @@ from medassay.language.lexicon import named_pattern, ordered_words
 _PLACEHOLDER = re.compile(r"\[[^\[\]\n]{0,120}\]|<[^<>\n]{0,60}>|_{3,}")
 _MARKUP = re.compile(r"[*#`]+")
 _HEADING = re.compile(r"^\s?[-•]?\s?([A-Za-z][A-Za-z0-9 /&()'-]{1,48}?)\s?:")
+"""A label at the beginning of a line, and its colon."""
 _ADMIN = named_pattern("administrative heading")
 _WORD_CHARACTER = re.compile(r"\w")
 

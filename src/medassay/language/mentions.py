@@ -24,6 +24,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’`][^\W_]{1,2}\b)?")
 _POSSESSIVE = re.compile(r"['’`].*")
 _PLAIN = re.compile(r"[^a-z0-9]+")
 _STOP = re.compile(r"[.;:!?()\[\]\n]")
+"""What keeps two words from belonging to one name."""
 _NOT_MEDICAL = ("SOCIAL:", "KIN:")
 
 

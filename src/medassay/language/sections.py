@@ -48,11 +48,11 @@ class Specimen:
     end: int
 
 
-# Words at the beginning of a line or sentence that end like a heading; `headings.tsv` says whether they are one.
 _CANDIDATE = re.compile(
     rf"{_EDGE}[ \t]{{0,3}}(?P<hash>#{{1,6}})?[ \t]{{0,3}}(?P<star>\*{{0,2}})(?P<name>[A-Za-z][A-Za-z()/& \t-]{{1,48}}?)"
     r"(?P<end>[ \t]{0,2}\*{0,2}[ \t]{0,2}:\*{0,2}|\*{2}|\.(?=[ \t\n])|[ \t]{0,3}(?=\n)|[ \t]{0,3}$)"
 )
+"""Words at the beginning of a line or sentence that end like a heading; `headings.tsv` says whether they are one."""
 
 
 @lru_cache(maxsize=1)

@@ -20,6 +20,7 @@ _BREAK = re.compile(
     r"|(?<=[\w.)%])[ \t]{1,4}(?=[-–•][ \t]{1,4}[A-Z][a-z])"
     r"|(?=[•·][ \t])"
 )
+"""An empty line, a list item in a new line, a bullet, a dash before a capital."""
 _AFTER_NOS = named_pattern("after nos")
 _LINE = re.compile(r"\n")
 _INK = re.compile(r"\S")
@@ -27,6 +28,7 @@ _ENDED = re.compile(r"[.:;!?*)\]\"]\s*$")
 _LABEL = named_pattern("list label")
 _OPEN = named_pattern("unfinished sentence")
 _LOWER = re.compile(r"[\s\"'(]{0,12}+(?:[a-z](?![A-Z])|[,;)])")
+"""What goes on with the sentence before: a small letter that begins no name such as pT2, or punctuation."""
 LONGEST = 2_000
 """Characters of a sentence: what goes on for longer is cut at white space, so that work on sentences stays bounded."""
 _LONG_LINE = 55

@@ -21,7 +21,9 @@ from medassay.language.sections import headings, section_kind
 from medassay.language.sentences import sentences
 
 _LINE_COMMA = re.compile(r"(?<=[.;)\]]),(?=[A-Z\d])")
+"""A comma that was a line break."""
 _COLON_COMMA = re.compile(r"[ ,]{0,3}:[ \t]{0,3},")
+"""The colon of a heading, with the comma that was the line break after it."""
 _MARKUP = re.compile(r"[*`#|•·]")
 _STRAY_STOP = named_pattern("stray stop")
 _ITEM_LABEL = named_pattern("item label")
@@ -29,7 +31,9 @@ _FIELD = re.compile(
     r"(?:^|(?<=[;:,.(\n]))[\s(]{0,4}"
     r"(?P<label>[A-Z][^:;,.\n\[\](]{0,60}?(?:\([^)\n]{0,20}\)[^:;,.\n\[\](]{0,40}?)?)\s{0,2}:(?![\d:])"
 )
+"""What may be a field's label, and its colon, which is not that of a time: `Tumor size (cm):`."""
 _SPECIMEN = re.compile(r"(?P<title>[A-Z][^;:.\n]{2,140}?)\s{0,3}(?P<end>[;:.])(?=\s|$)")
+"""What may be a specimen's title: the words up to the first semicolon, colon or full stop."""
 _NEXT_LABEL = re.compile(r"(?<=[).;])\s+\(?\d{1,2}[.)]?\s*$")
 """The number of the next item, left at the end of a sentence."""
 _FULL_STOP = named_pattern("sentence end")

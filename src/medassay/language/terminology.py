@@ -24,6 +24,9 @@ NOTE_KINDS = ("T", "U", "S", "D", "M", "F", "C", "H")
 """Where `mentions` looks names up: what notes speak of first, then anatomy (`lung disease` counts as its organ,
 `lung`, because `disease` is a filler word), diseases, findings, cells, and the signs of HPO last."""
 
+_DISEASES, _SITES = 17_000, 13_000
+"""Terms of MONDO and of UBERON, rounded: what has that many below it tells nothing."""
+
 _LISTS = (("diagnoses.tsv", "D"), ("findings.tsv", "F"), ("sites.tsv", "S"), ("markers.tsv", "K"))
 _ONTOLOGY = {"D": "M", "S": "U", "F": "F", "K": "K", "T": "T"}
 _BEHAVIOUR_ROOTS = (
@@ -77,8 +80,8 @@ class Terminology:
 
     def information(self, row: int) -> float:
         """How specific a term is, 0 (everything) to 1 (nothing stands below it), by its descendants."""
-        size = 17_000 if self.ids[row].startswith(("MONDO", "DX")) else 13_000
-        return 1.0 - math.log(self.below[row] + 1) / math.log(size + 1)
+        terms = _DISEASES if self.ids[row].startswith(("MONDO", "DX")) else _SITES
+        return 1.0 - math.log(self.below[row] + 1) / math.log(terms + 1)
 
     def behaviour_of(self, row: int) -> str | None:
         """malignant, insitu, premalignant, uncertain, benign, reactive, or None where unknown."""

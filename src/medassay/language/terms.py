@@ -18,8 +18,6 @@ _POSSESSIVE = re.compile(r"['’`]s\b|['’`]")
 _BROKEN_HYPHEN = re.compile(r"(?<=\w)-\.?\s+(?=[a-z0-9])")
 _GREEK = str.maketrans({"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "κ": "kappa", "λ": "lambda"})
 
-LATERALITY = {"left": "left", "right": "right", "bilateral": "bilateral", "lt": "left", "rt": "right"}
-
 
 @lru_cache(maxsize=1)
 def lemma_tables() -> tuple[dict[str, str], frozenset[str], dict[str, str], re.Pattern[str]]:
@@ -40,16 +38,20 @@ def lemma_tables() -> tuple[dict[str, str], frozenset[str], dict[str, str], re.P
     return lemmas, frozenset(fillers), phrases, pattern
 
 
-@lru_cache(maxsize=2)
-def british_spellings(kind: str) -> dict[str, str]:
-    """Letters of British spellings and what stands for them in American ones, of a kind in `lemmas.tsv`."""
+@lru_cache(maxsize=8)
+def forms(kind: str) -> dict[str, str]:
+    """What stands for each variant of a kind in `lemmas.tsv`: British spellings, words for the sides."""
     rows = (row for row in read_tsv("lemmas.tsv") if row["kind"] == kind)
-    return {british: row["lemma"] for row in rows for british in row["variants"].split("|")}
+    return {variant: row["lemma"] for row in rows for variant in row["variants"].split("|")}
+
+
+LATERALITY = forms("side")
+"""Words for a side, and the side: left, right or bilateral."""
 
 
 @lru_cache(maxsize=1)
 def _british() -> re.Pattern[str]:
-    return expression("|".join(british_spellings("spelling")), capitals=True)
+    return expression("|".join(forms("spelling")), capitals=True)
 
 
 def fold(text: str) -> str:
@@ -75,7 +77,7 @@ def lemma(word: str) -> str:
     listed = lemmas.get(word)
     if listed is not None:
         return listed
-    single = _singular(_british().sub(lambda match: british_spellings("spelling")[match[0]], word))
+    single = _singular(_british().sub(lambda match: forms("spelling")[match[0]], word))
     return lemmas.get(single, single)
 
 

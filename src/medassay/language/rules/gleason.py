@@ -13,6 +13,7 @@ from medassay.language.rules.verdict import CONTRADICTS, Kind, RuleVerdict
 
 _SUM = named_pattern("gleason sum")
 _ZERO_PERCENT = re.compile(r"\s*[:=]?\s*0\s*%")
+"""Right after a pattern: none of the tumour has it."""
 _CONTEXT = named_pattern("gleason context")
 _PATTERN = named_pattern("gleason pattern")
 _ONLY = named_pattern("nothing but")

@@ -23,6 +23,7 @@ _NEGATED = named_pattern("negated before")
 _POSITIVE = named_pattern("nodes positive field")
 _EXAMINED = named_pattern("nodes examined field")
 _RATIO = re.compile(r"(?<![\d.])(?P<v>\d{1,3})\s?/\s?(?P<of>\d{1,3})(?![\d./])")
+"""Two numbers with a slash that are no date: 2/6."""
 _COMPARED = 40
 """Statements of an element that are compared with one another."""
 _MANY = frozenset({"side", "part", "size", "thickness", "length"})
@@ -31,6 +32,7 @@ _SEVERAL = named_pattern("several lesions")
 _ASIDE = named_pattern("lesser lesion")
 _ENDOCRINE = named_pattern("endocrine tumour")
 _ZERO = re.compile(r"(?<!\d)0\s?/")
+"""None of a number: 0/6."""
 _MARGIN = named_pattern("margin")
 _NODE = named_pattern("node")
 

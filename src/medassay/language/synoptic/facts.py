@@ -11,6 +11,7 @@ from medassay.language.numbers import ROMAN
 from medassay.language.quantities import quantities
 from medassay.language.stains import Stain, read_stains
 from medassay.language.synoptic.statements import Mention
+from medassay.language.terms import forms
 
 _TIERS = tuple((row["pattern"], row["value"]) for row in read_tsv("synoptic/any.tsv") if row["kind"] == "tier")
 _DIFFERENTIATION = named_pattern("differentiation")
@@ -36,7 +37,7 @@ _TUMOUR = named_pattern("measured tumour")
 _RESULT = named_pattern("written result")
 _NO_BEFORE = named_pattern("denial before")
 _SIDE = named_pattern("side of a site")
-_SIDES = {"sinistrae": "left", "dextrae": "right"}
+_SIDES = forms("side in latin")
 _SITES = named_pattern("part of an organ")
 
 

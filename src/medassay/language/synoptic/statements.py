@@ -16,6 +16,7 @@ _VALUE = 90
 """Characters of a field's value."""
 _VALUE_END = re.compile(r"[;\n]|\.(?=\s|$)")
 _NEXT_LABEL = re.compile(r"[\s.]{0,3}[A-Z(][\w /()&,'-]{1,60}:")
+"""The label of another field, right after this one's: it has no value."""
 _ITEM = re.compile(r"\s*\d{1,2}[.)]\s+[A-Z]")
 """The first item of a numbered list, which stands under a heading and is no value."""
 _COUNTS = named_pattern("counted field")
@@ -23,6 +24,9 @@ _MOST = 200
 """Statements of an element that are looked at."""
 _BEFORE = 60
 """Characters before a match that may exclude it."""
+_EARLY, _NAMED, _HITS = 2, 2, 40
+"""How much more a word for an organ counts in the first third of a report, the least weight of all words for one, and
+how many of each are counted. Set by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +50,9 @@ def organ_of(text: str) -> str | None:
     for organ, weight, pattern in organ_words():
         hits = [match.start() for match in pattern.finditer(text, 0, LONGEST_TEXT)]
         # Words at the beginning say what was submitted; a list of blocks at the end may name many organs.
-        weights[organ] = weights.get(organ, 0.0) + weight * sum(2 if start < head else 1 for start in hits[:40])
+        weights[organ] = weights.get(organ, 0.0) + weight * sum(_EARLY if start < head else 1 for start in hits[:_HITS])
     best = max(weights, key=lambda organ: weights[organ])
-    return best if weights[best] >= 2 else None
+    return best if weights[best] >= _NAMED else None
 
 
 @lru_cache(maxsize=2_000)
