@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from importlib.resources import files
 from pathlib import Path
@@ -122,6 +123,20 @@ def test_everyday_names_of_markers_are_names_of_markers() -> None:
     }
     assert plain_words("marker everyday") <= names
     assert plain_words("method, not marker") <= {row["id"].partition(":")[2] for row in read_tsv("markers.tsv")}
+
+
+def test_expressions_in_code_know_no_words() -> None:
+    assert re.findall(r"\bre\.(?:sub|search|match|fullmatch|findall|finditer|split)\(", CODE) == []
+    for path in SOURCES:
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "re.compile":
+                written = "".join(
+                    part.value
+                    for part in ast.walk(call.args[0])
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str)
+                )
+                bare = re.sub(r"\(\?P<\w+>|\\.|\[(?:\\.|[^\]\\])*\]", " ", written)
+                assert re.findall("[A-Za-z]{2,}", bare) == [], f"{path.name}: {written}"
 
 
 def test_quantities_by_kind() -> None:
