@@ -250,7 +250,7 @@ def _marker_forms() -> dict[str, int]:
 
 _ALIKE, _LONG_NAME = 0.86, 7
 """Similarity (1 less the share of letters to change) of a misread marker name to the one it stands for, and the least
-number of its characters: one letter of seven, two of fifteen. Set by hand."""
+number of its characters: one letter of eight may be misread, two of fifteen. No fit is on record."""
 
 
 def _near_marker(form: str) -> int | None:

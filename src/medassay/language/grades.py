@@ -38,9 +38,9 @@ _BEFORE_TNM = named_pattern("before tnm categories")
 _LONGEST = 400
 """Characters of a mention that are read: the expressions above, and those of `grades.tsv`, may take quadratic time."""
 _SAME_SIZE = 0.051
-"""Share of a number by which two that were rounded may differ: 1.95 and 2.05 are one size. Set by hand."""
+"""Share of a number by which two that were rounded may differ: 1.95 and 2.05 are one size. No fit is on record."""
 _COVERED = 0.6
-"""Share of a mention's letters that TNM categories must make up for it to be a stage. Set by hand."""
+"""Share of a mention's letters that TNM categories must make up for it to be a stage. No fit is on record."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,9 +59,9 @@ _CLAUSE = expression(_pattern("clause"))
 _ASPECTS = [(aspect, expression(pattern)) for aspect, pattern in quantity_rows("aspect")]
 _SAME = _words_of("same")
 _SAME_NUMBER = 0.051
-"""Share of a measured number by which two that were rounded may differ. Set by hand."""
+"""Share of a measured number by which two that were rounded may differ. No fit is on record."""
 _SAME_SHARE = 0.01
-"""By how much two counts may differ as shares of one total. Set by hand."""
+"""By how much two counts may differ as shares of one total. No fit is on record."""
 _EMPTY = plain_words("measure unspecific")
 
 

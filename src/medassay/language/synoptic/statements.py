@@ -26,7 +26,7 @@ _BEFORE = 60
 """Characters before a match that may exclude it."""
 _EARLY, _NAMED, _HITS = 2, 2, 40
 """How much more a word for an organ counts in the first third of a report, the least weight of all words for one, and
-how many of each are counted. Set by hand."""
+how many of each are counted. No fit is on record."""
 
 
 @dataclass(frozen=True, slots=True)
