@@ -15,7 +15,7 @@ from medassay.cases import Case
 from medassay.language.graph import Entity, Report
 from medassay.metrics import grounding
 from medassay.metrics.grounding import Grounding, calibrate, heat_map
-from medassay.models.base import Phrases, Pictures
+from medassay.models.base import ImageConcepts, Phrases, Pictures
 from medassay.slides.views import Views
 
 WORDS = {"pink gland": (1.0, 0.0), "blue nest": (0.0, 1.0), "violet mix": (0.7071, 0.7071), "grey scar": (-1.0, 0.0)}
@@ -27,6 +27,7 @@ class Colours:
     """An image is how pink and how blue it is; a text the same by its words; everything else is unknown."""
 
     name, windows, least_coverage = "colours", False, 0.5
+    concepts: ImageConcepts | None = None
 
     def embed_images(self, images: Sequence[Any]) -> Any:
         red, _, blue = np.array([np.asarray(one, float).mean((0, 1)) for one in images]).T
@@ -102,12 +103,59 @@ def test_a_true_report_is_grounded_and_a_false_one_is_not(metric: Grounding, pin
     assert true.parts["raw"] > 0.9 > 0 > false.parts["raw"]
 
 
-def test_site_and_diagnosis_as_one_phrase_are_half_of_the_value(metric: Grounding, pink: str) -> None:
+def test_site_and_diagnosis_as_one_phrase_are_three_quarters_of_the_value(metric: Grounding, pink: str) -> None:
     (score,) = metric.score([case("violet mix: pink gland.", pink)])
     alone = np.mean([record["calibrated"] for record in score.evidence["groundings"]])
     assert score.evidence["impression"]["text"] == "violet mix, pink gland"
     assert score.parts["impression"] == score.evidence["impression"]["calibrated"]
-    assert score.value == pytest.approx((alone + score.parts["impression"]) / 2)
+    assert score.value == pytest.approx(alone / 4 + score.parts["impression"] * 3 / 4)
+
+
+class Organs(Colours):
+    """The same, and every image is a colon (0.6) or a lung (0.3), malignant (0.5) rather than normal (0.25)."""
+
+    concepts = ImageConcepts(
+        {"colon": ("violet mix",), "lung": ("lung",), "skin": ("skin",)}, ("normal", "malignant", "other")
+    )
+
+    def read_images(self, images: Sequence[Any]) -> Pictures:
+        organs = np.tile(np.array([[0.6, 0.3, 0.1]], np.float32), (len(images), 1))
+        processes = np.tile(np.array([[0.25, 0.5, 0.25]], np.float32), (len(images), 1))
+        return Pictures(self.embed_images(images), organs=organs, processes=processes)
+
+
+@pytest.mark.parametrize(
+    ("text", "organ", "process"),
+    [
+        ("violet mix: pink gland. Diagnosis: carcinoma.", 1.0, 1.0),
+        ("violet mix: pink gland. Diagnosis: normal tissue.", 1.0, 0.5),
+        ("Diagnosis: carcinoma. A pink gland.", None, 1.0),
+        ("violet mix and a pink gland.", 1.0, None),
+    ],
+)
+def test_stated_organ_and_process_are_held_against_the_likeliest(
+    metric: Grounding, pink: str, text: str, organ: float | None, process: float | None
+) -> None:
+    metric.model = Organs()
+    (score,) = metric.score([case(text, pink)])
+    assert score.parts.get("organ") == organ and score.parts.get("process") == process
+    assert score.parts["impression"] == pytest.approx((organ or 1.0) * (process or 1.0))
+    alone = np.mean([record["calibrated"] for record in score.evidence["groundings"] if record["assessable"]])
+    assert score.value == pytest.approx(alone / 4 + score.parts["impression"] * 3 / 4, abs=1e-4)
+    if process is not None:
+        assert score.evidence["impression"]["process"]["likeliest"] == "malignant"
+
+
+def test_an_impression_alone_is_enough(metric: Grounding, pink: str) -> None:
+    metric.model = Organs()
+    (score,) = metric.score([case("grade 2. Diagnosis: normal tissue.", pink)])
+    assert score.value == pytest.approx(0.5) and score.parts["assessed"] == 0 and "raw" not in score.parts
+
+
+def test_the_mode_paper_has_no_impression(metric: Grounding, pink: str) -> None:
+    metric.model, metric.mode = Organs(), "paper"
+    (score,) = metric.score([case("violet mix: pink gland. Diagnosis: carcinoma.", pink)])
+    assert "impression" not in score.parts and score.value == score.parts["raw"]
 
 
 @pytest.mark.parametrize("text", ["A pink gland.", "violet mix: blue nest."])

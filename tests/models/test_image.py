@@ -34,6 +34,16 @@ def test_images_and_texts_are_unit_vectors_of_one_space(model: EmbeddedImage) ->
     assert np.allclose(np.linalg.norm(texts, axis=1), 1, atol=1e-4)
 
 
+def test_organs_and_processes_are_chances(model: EmbeddedImage) -> None:
+    assert model.concepts is not None
+    pictures = model.read_images([made(1), made(2)])
+    assert pictures.organs is not None and pictures.processes is not None
+    assert pictures.organs.shape == (2, len(model.concepts.organs))
+    assert pictures.processes.shape == (2, len(model.concepts.processes))
+    for chances in (pictures.organs, pictures.processes):
+        assert np.allclose(chances.sum(1), 1, atol=1e-4) and chances.min() >= 0
+
+
 def test_an_image_alone_and_in_a_batch_is_the_same(model: EmbeddedImage) -> None:
     together = model.embed_images([made(i) for i in range(20)])
     assert np.allclose(together[17], model.embed_images([made(17)])[0], atol=1e-4)

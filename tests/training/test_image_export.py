@@ -51,6 +51,8 @@ def test_a_trained_folder_serves_the_role(image_sets: Path, tmp_path: Path, monk
     found = model.read_images([read_image(s.file) for s in samples]).confidence
     assert found == pytest.approx(confidence(distances, curve), abs=0.1)
     assert model.read_phrases(["lung"]).nearest == ("lung",)
+    assert model.concepts is not None and "lung" in model.concepts.organs
+    assert model.read_images([read_image(samples[0].file)]).organs.shape == (1, len(model.concepts.organs))
     # Reports are read by the embedded roles: the image_sets has the image role alone.
     (score,) = Grounding(models=str(out)).measure([Case(id="1", candidate="Lung, biopsy.", image=str(samples[0].file))])
     assert score.evidence["groundings"][0]["text"].lower() == "lung"

@@ -54,6 +54,15 @@ def _british() -> re.Pattern[str]:
     return expression("|".join(forms("spelling")), capitals=True)
 
 
+def american(text: str) -> str:
+    """A text in lower case with American spelling.
+
+    >>> american("haemangioma of the oesophagus")
+    'hemangioma of the esophagus'
+    """
+    return _british().sub(lambda match: forms("spelling")[match[0]], text)
+
+
 def fold(text: str) -> str:
     """Lower case, no accents, Greek spelled out.
 
@@ -77,7 +86,7 @@ def lemma(word: str) -> str:
     listed = lemmas.get(word)
     if listed is not None:
         return listed
-    single = _singular(_british().sub(lambda match: forms("spelling")[match[0]], word))
+    single = _singular(american(word))
     return lemmas.get(single, single)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from medassay.errors import InputError
 from medassay.files import is_file
 from medassay.language.assessable import why_unseen
 from medassay.language.graph import Entity, Report, read_reports
-from medassay.language.impression import impression
+from medassay.language.impression import impression, stated_organs, stated_processes
 from medassay.metrics.base import Metric
 from medassay.metrics.settings import Range
 from medassay.models import load
@@ -24,6 +25,8 @@ from medassay.scores import Score
 if TYPE_CHECKING:
     from medassay.slides.views import Views
 
+IMPRESSION_WEIGHT = 0.75
+"""What the impression counts in the value; the entities count the rest."""
 RIVALS = 9
 """Phrases of the bank that stand beside an entity in its line-up of ten."""
 BEST_PATCHES = 3
@@ -43,16 +46,19 @@ class Grounding(Metric):
     site in its vocabulary) are embedded as t_j, the image's patches as v_i. Part `raw` is S_g as published, the
     mean over entities of max_i v_i·t_j (−1 to 1; its level depends on the encoder). The value is the calibrated
     form, 0 to 1: the probability that an entity wins a line-up against nine phrases drawn from a fixed bank, by its
-    best similarity on the same patches. The mean over entities counts one half; part `impression`, the same for site
-    and diagnosis as one phrase, the other half where the report has both. A phrase drawn at random has 0.1, and so
-    has a shuffled report on average; 1 means that no phrase of the bank fits better.
+    best similarity on the same patches. A phrase drawn at random has 0.1; 1 means that no phrase of the bank fits
+    better. The mean over entities counts a quarter. Part `impression`, what the report comes to, counts three quarters:
+    how likely the organ that it names is in the image (part `organ`) times how likely the processes are that its
+    diagnoses speak of (part `process`: normal, benign, dysplasia, malignant, inflamed, other), both relative to the
+    likeliest of their kind. A model that tells no organs and processes apart lines up site and diagnosis as one phrase
+    instead.
 
     Absent and possible entities, markers, grades, margins, sizes and whatever lies outside the model's vocabulary
     are not assessed and say why. Parts `confidence`, `low` and `high`: how much of what the model can tell of
     images of known laboratories it can tell of one like this (0–1, by its distance from them; where the model
     measured it), and an interval. The less the confidence, the nearer the value is drawn to 0.1 and the wider the
-    interval. A case without an assessable entity, without tissue, with an unreadable image or, in mode `clinical`,
-    with an image that is not H&E is unscored.
+    interval. A case without an assessable entity or impression, without tissue, with an unreadable image or, in mode
+    `clinical`, with an image that is not H&E is unscored.
 
     mode: `clinical`, as above, or `paper`: the value is S_g itself, −1 to 1, over every entity of the report, whatever
     is said of it, through windows of 224 pixels, with no vocabulary and no line-up (PathGLS section 3.2).
@@ -72,7 +78,9 @@ class Grounding(Metric):
                          "similarity": max_i v_i·t_j, "calibrated": its chance in the line-up, 0–1,
                          "patches": [{"x", "y", "width", "height", "similarity"}, … the best 3]},
                         {"start", "end", "text", "type", "assertion", "assessable": false, "why": reason}],
-         "impression": {"text", "similarity", "calibrated", "patches"} (only where it was looked for),
+         "impression": {"text", "similarity", "calibrated", "patches"}, or, from a model that tells organs and processes
+                       apart, {"calibrated", "organ": {"stated": [keys], "likeliest": key, "relative": 0–1},
+                       "process": the same} (only where it was looked for),
          "map": [[x, y, width, height, 0–1], …]}
 
     Boxes are pixels of the full-resolution image. An absent entity that the model can see also has `similarity` and
@@ -84,7 +92,7 @@ class Grounding(Metric):
     summary = "does the image show what the report names (PathGLS, no reference)"
     defined = "PathGLS §3.2 (raw, mode paper); docs/metrics/grounding.md (calibrated)"
     needs = frozenset({"candidate", "image"})
-    parts = ("raw", "impression", "assessed", "entities", "confidence", "low", "high")
+    parts = ("raw", "impression", "organ", "process", "assessed", "entities", "confidence", "low", "high")
 
     def __init__(
         self,
@@ -110,7 +118,14 @@ class Grounding(Metric):
     def settings(self) -> Mapping[str, object]:
         look = "windows" if self.windows else "patches"
         stated = {} if self.mpp is None else {"mpp": self.mpp}
-        compared = {"entities": "all"} if self.mode == "paper" else {"rivals": RIVALS, "impression": "half"}
+        compared = (
+            {"entities": "all"}
+            if self.mode == "paper"
+            else {
+                "rivals": RIVALS,
+                "impression": IMPRESSION_WEIGHT,
+            }
+        )
         return {
             "mode": self.mode,
             "models": self.model.name,
@@ -134,7 +149,9 @@ class Grounding(Metric):
 
     def _score(self, case: Case, report: Report, with_map: bool) -> Score:
         groundings, queried = self._entities(report)
-        if not any(item["assessable"] for item in groundings):
+        stated = self._stated(report)
+        counted = [item for item in groundings if item["assessable"]]
+        if not counted and not any(stated.values()):
             return Score.none(_not_assessable(groundings))
         try:
             views = self._look(str(case.image))
@@ -142,10 +159,11 @@ class Grounding(Metric):
             return Score.none(str(error))
         if views.refused and self.mode == "clinical":
             return Score.none(f"not assessed: {views.refused}")
-        whole: list[dict[str, Any]] = [{"text": text} for text in self._impression(report)]
-        phrases = self.model.read_phrases([item["text"] for item in [*queried, *whole]])
-        ground([*queried, *whole], phrases, self.model.bank(), views)
-        counted = [item for item in groundings if item["assessable"]]
+        whole: list[dict[str, Any]] = [{"text": text} for text in self._phrase(report)]
+        if queried or whole:
+            phrases = self.model.read_phrases([item["text"] for item in [*queried, *whole]])
+            ground([*queried, *whole], phrases, self.model.bank(), views)
+        looked = self._impression(stated, views) or (whole[0] if whole else None)
         evidence: dict[str, Any] = {
             "image": str(case.image),
             "width": views.width,
@@ -153,25 +171,25 @@ class Grounding(Metric):
             "patches": len(views),
             **_warning(views),
             "groundings": groundings,
-            **({"impression": whole[0]} if whole else {}),
+            **({"impression": looked} if looked else {}),
         }
-        if with_map:
+        if with_map and counted:
             chosen = [i for i, item in enumerate(queried) if item["assessable"]]
             evidence["map"] = heat_map(views, phrases.vectors[chosen])
-        parts = {
-            "raw": float(np.mean([item["similarity"] for item in counted])),
-            "assessed": float(len(counted)),
-            "entities": float(len(groundings)),
-        }
+        parts = {"assessed": float(len(counted)), "entities": float(len(groundings))}
+        if counted:
+            parts["raw"] = float(np.mean([item["similarity"] for item in counted]))
         if self.mode == "paper":
             return Score(parts["raw"], parts=parts, evidence=evidence)
-        value = float(np.mean([item["calibrated"] for item in counted]))
-        for item in whole:
-            parts["impression"] = float(item["calibrated"])
-            value = (value + parts["impression"]) / 2
+        value = float(np.mean([item["calibrated"] for item in counted])) if counted else 0.0
+        if looked:
+            parts["impression"] = float(looked["calibrated"])
+            parts |= {name: looked[name]["relative"] for name in ("organ", "process") if name in looked}
+            weight = IMPRESSION_WEIGHT if counted else 1.0
+            value = weight * parts["impression"] + (1 - weight) * value
         if views.confidence is not None:
             value = shrink_to_chance(value, views.confidence)
-            low, high = interval(value, len(counted) * views.confidence)
+            low, high = interval(value, (len(counted) + (looked is not None)) * views.confidence)
             parts |= {"confidence": views.confidence, "low": low, "high": high}
         return Score(value, parts=parts, evidence=evidence)
 
@@ -197,9 +215,38 @@ class Grounding(Metric):
             groundings.append(record)
         return groundings, queried
 
-    def _impression(self, report: Report) -> list[str]:
-        """Site and diagnosis as one phrase, where the report has both and the model knows such phrases."""
-        text = impression(report) if self.mode == "clinical" else None
+    def _stated(self, report: Report) -> dict[str, tuple[str, ...]]:
+        """The organs and the processes that a report states, of those that the model tells apart."""
+        concepts = self.model.concepts
+        if concepts is None or self.mode == "paper":
+            return {}
+        organs = stated_organs(report, concepts.organs)
+        name = concepts.organs[organs[0]][0] if organs else ""
+        processes = tuple(group for group in stated_processes(report, name) if group in concepts.processes)
+        return {"organ": organs, "process": processes}
+
+    def _impression(self, stated: Mapping[str, Sequence[str]], views: Views) -> dict[str, Any] | None:
+        """How well the stated organs and processes fit the image; None where none is stated or can be told."""
+        concepts = self.model.concepts
+        if concepts is None or views.organs is None or views.processes is None or not any(stated.values()):
+            return None
+        record: dict[str, Any] = {"calibrated": 1.0}
+        for name, keys, chances, joined in (
+            ("organ", tuple(concepts.organs), views.organs, max),
+            ("process", concepts.processes, views.processes, fmean),
+        ):
+            if stated[name]:
+                # Of several sites one is the organ; of several diagnoses each has to fit.
+                fits = [float(chances[keys.index(key)] / chances.max()) for key in stated[name]]
+                relative = round(joined(fits), 4)
+                likeliest = keys[int(chances.argmax())]
+                record[name] = {"stated": list(stated[name]), "likeliest": likeliest, "relative": relative}
+                record["calibrated"] = round(record["calibrated"] * relative, 4)
+        return record
+
+    def _phrase(self, report: Report) -> list[str]:
+        """Site and diagnosis as one phrase, for a model that tells no classes apart but knows such phrases."""
+        text = impression(report) if self.mode == "clinical" and self.model.concepts is None else None
         least = self.model.least_coverage
         if text is None or (least is not None and float(self.model.read_phrases([text]).coverage[0]) < least):
             return []

@@ -6,7 +6,7 @@ folder or a hub name (extra `hf`). Batching, windows and caches live in this roo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -183,13 +183,24 @@ class Pictures:
     vectors: unit vectors, one per image. foreign: log odds that each is not an H&E section; images with
     `least_foreign` or more are to be refused; both None where the model does not estimate them. confidence: the
     model's accuracy on an image like this, as a share of its accuracy on images of known laboratories, 0–1; None
-    where it was never measured.
+    where it was never measured. organs, processes: chances of each organ and of each group of processes that the model
+    tells apart (`ImageModel.concepts`), one row per image; None where it tells none.
     """
 
     vectors: Matrix
     foreign: Matrix | None = None
     least_foreign: float | None = None
     confidence: Matrix | None = None
+    organs: Matrix | None = None
+    processes: Matrix | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImageConcepts:
+    """What an image model tells apart by classes: names of each organ by its key, and groups of processes."""
+
+    organs: Mapping[str, tuple[str, ...]]
+    processes: tuple[str, ...]
 
 
 class ImageModel(Protocol):
@@ -197,11 +208,13 @@ class ImageModel(Protocol):
 
     windows: whether the model reads a patch in windows of 224 pixels rather than as a whole.
     least_coverage: coverage below which a text lies outside the vocabulary; None where the model has no vocabulary.
+    concepts: the organs and processes whose chances `read_images` gives; None where it gives none.
     """
 
     name: str
     windows: bool
     least_coverage: float | None
+    concepts: ImageConcepts | None
 
     def embed_images(self, images: Sequence[Any]) -> Matrix:
         """Unit vectors [images, size]."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from medassay.errors import ModelError
 from medassay.models.activations import unit_rows
-from medassay.models.base import Matrix, Phrases, Pictures
+from medassay.models.base import ImageConcepts, Matrix, Phrases, Pictures
 from medassay.models.graphs import HOME, ModelSet
 from medassay.models.hub import first_line, quiet
 from medassay.models.hub_files import HubFolder
@@ -33,6 +33,7 @@ class HubImage:
 
     windows = True
     least_coverage: float | None = None
+    concepts: ImageConcepts | None = None
 
     def __init__(self, folder: HubFolder) -> None:
         import torch

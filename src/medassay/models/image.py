@@ -8,7 +8,7 @@ can be standardised and a text outside the vocabulary refused (`Phrases`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from medassay.errors import InputError, ModelError
 from medassay.models import stains
-from medassay.models.base import Matrix, Phrases, Pictures
+from medassay.models.base import ImageConcepts, Matrix, Phrases, Pictures
 from medassay.models.graphs import HOME, ModelSet
 from medassay.models.roles import EmbeddedEncoder
 
@@ -40,6 +40,7 @@ class EmbeddedImage:
         self.name = f"{models.name}/image"
         self.side = int(self.settings["side"])
         self.least_coverage: float | None = float(self.settings["least_coverage"])
+        self.concepts = _concepts(self.settings)
         self.encoder = EmbeddedEncoder(_encoder_set(models, str(self.settings["encoder"])), "encoder")
 
     def embed_images(self, images: Sequence[Any]) -> Matrix:
@@ -47,10 +48,11 @@ class EmbeddedImage:
         return self.read_images(images).vectors
 
     def read_images(self, images: Sequence[Any]) -> Pictures:
-        """Vectors of images, with the log odds that each is not an H&E section where the role knows them."""
+        """Vectors of images; where the role knows them, log odds against H&E, confidence, and organs and processes."""
         refusal, curve = self.settings.get("refusal"), self.settings.get("confidence")
         rows = [np.zeros((0, int(self.settings["size"])), np.float32)]
         foreign, distances = [np.zeros(0, np.float32)], [np.zeros(0, np.float32)]
+        organs, processes = ([np.zeros((0, size), np.float32)] for size in self._classes)
         for start in range(0, len(images), AT_ONCE):
             pixels = np.stack([as_square(image, self.side) for image in images[start : start + AT_ONCE]])
             vectors, *scores = self.models.run(self.settings["graph"], {"pixels": pixels})
@@ -60,12 +62,22 @@ class EmbeddedImage:
                 foreign.append(scores[0] + colours @ np.array(refusal["stains"], np.float32))
             if curve:
                 distances.append(scores[1])
+            if self.concepts:
+                organs.append(scores[2])
+                processes.append(scores[3])
         return Pictures(
             np.concatenate(rows),
             np.concatenate(foreign) if refusal else None,
             float(refusal["least"]) if refusal else None,
             confidence(np.concatenate(distances), curve) if curve else None,
+            np.concatenate(organs) if self.concepts else None,
+            np.concatenate(processes) if self.concepts else None,
         )
+
+    @property
+    def _classes(self) -> tuple[int, int]:
+        """How many organs and groups of processes the role tells apart."""
+        return (len(self.concepts.organs), len(self.concepts.processes)) if self.concepts else (0, 0)
 
     def embed_texts(self, texts: Sequence[str]) -> Matrix:
         """Unit vectors [texts, size]."""
@@ -101,6 +113,14 @@ class EmbeddedImage:
     def _outputs(self, embeddings: Matrix) -> list[Any]:
         """vectors, mean, spread, coverage, nearest of the texts; vectors, mean, spread of the vocabulary."""
         return self.models.run(self.settings["text_graph"], {"embedding": embeddings})
+
+
+def _concepts(settings: Mapping[str, Any]) -> ImageConcepts | None:
+    """The organs and processes of a manifest; None where it has none."""
+    if "organs" not in settings:
+        return None
+    organs = {str(key): tuple(names) for key, names in settings["organs"].items()}
+    return ImageConcepts(organs, tuple(settings["processes"]))
 
 
 def confidence(distances: Matrix, curve: Sequence[Sequence[float]]) -> Matrix:

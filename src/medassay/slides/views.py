@@ -41,6 +41,7 @@ class Views:
     width, height: of the image at full resolution. warning: why it may not be histology, or None.
     refused: why the model must not be asked about it (it is not an H&E section), or None.
     confidence: the model's accuracy on an image like this, relative to known laboratories, 0–1; None if not measured.
+    organs, processes: chances of each class that the model tells apart, over all views; None if it tells none.
     """
 
     vectors: Matrix
@@ -50,6 +51,8 @@ class Views:
     warning: str | None
     refused: str | None = None
     confidence: float | None = None
+    organs: Matrix | None = None
+    processes: Matrix | None = None
 
     def __len__(self) -> int:
         return len(self.boxes)
@@ -87,7 +90,17 @@ def view_patches(
         boxes.append((0, 0, width, height))
     vectors = np.concatenate([batch.vectors for batch in seen])
     doubt = why_not_histology(slide)
-    return Views(vectors, np.array(boxes, np.int64), width, height, doubt, _why_foreign(seen), _confidence(seen))
+    return Views(
+        vectors,
+        np.array(boxes, np.int64),
+        width,
+        height,
+        doubt,
+        _why_foreign(seen),
+        _confidence(seen),
+        _mean_chances([batch.organs for batch in seen]),
+        _mean_chances([batch.processes for batch in seen]),
+    )
 
 
 def _why_foreign(seen: list[Pictures]) -> str | None:
@@ -109,6 +122,12 @@ def _confidence(seen: list[Pictures]) -> float | None:
     """The mean over an image's patches."""
     values = [batch.confidence for batch in seen if batch.confidence is not None]
     return float(np.concatenate(values).mean()) if values else None
+
+
+def _mean_chances(batches: list[Matrix | None]) -> Matrix | None:
+    """The mean over an image's views of the chances of classes."""
+    known = [batch for batch in batches if batch is not None]
+    return np.asarray(np.concatenate(known).mean(axis=0), np.float32) if known else None
 
 
 def _embed(model: ImageModel, batch: list[Patch]) -> tuple[Pictures, list[tuple[int, int, int, int]]]:

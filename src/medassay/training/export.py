@@ -232,12 +232,11 @@ def export_likelihood(model: LikelihoodModel, folder: Path) -> None:
 
 
 def export_image(model: nn.Module, side: int, folder: Path) -> None:
-    """image.onnx: pixels [rows, side, side, 3] (bytes) → vectors [rows, size], odds against H&E and distance [rows]."""
+    """image.onnx: pixels [rows, side, side, 3] (bytes) → what `ImageGraph` gives of each."""
     rows = {0: "rows"}
     pixels = torch.zeros(2, side, side, 3, dtype=torch.uint8)
-    _graph(
-        model, (pixels,), {"pixels": rows}, dict.fromkeys(("vectors", "deep", "distance"), rows), folder / "image.onnx"
-    )
+    outputs = dict.fromkeys(("vectors", "deep", "distance", "organs", "processes"), rows)
+    _graph(model, (pixels,), {"pixels": rows}, outputs, folder / "image.onnx")
 
 
 def export_image_text(model: nn.Module, size: int, folder: Path) -> None:

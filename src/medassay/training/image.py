@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -30,6 +30,9 @@ from medassay.training.familiarity import Familiarity
 from medassay.training.histology import WEIGHTS, Sample
 from medassay.training.refusal import Refusal
 from medassay.training.tower import Tower
+
+if TYPE_CHECKING:
+    from medassay.training.concepts import Concepts
 
 Floats = NDArray[np.float32]
 
@@ -132,7 +135,7 @@ def fit(seen: Floats, samples: Sequence[Sample], vectors: Mapping[str, Floats], 
     targets = _less_source(targets, samples, share)
     inner = np.zeros((seen.shape[2], seen.shape[2]), np.float64)
     outer = np.zeros((seen.shape[2], targets.shape[1]), np.float64)
-    for view, weight in zip(seen, _view_weights(len(seen))):
+    for view, weight in zip(seen, view_weights(len(seen))):
         rows = _less_source((view - centre) * scale, samples, share)
         weighted = (weight * share[:, None] * rows).T
         inner += weighted @ rows
@@ -142,7 +145,8 @@ def fit(seen: Floats, samples: Sequence[Sample], vectors: Mapping[str, Floats], 
     return complete(centre, scale, head, mean, text_map, seen[0], share)
 
 
-def _view_weights(views: int) -> list[float]:
+def view_weights(views: int) -> list[float]:
+    """The weight of each view of an image: the image itself, then its augmented copies."""
     return [PLAIN] + [(1 - PLAIN) / (views - 1)] * (views - 1) if views > 1 else [1.0]
 
 
@@ -207,9 +211,11 @@ def _shown(sample: Sample, mapped: Mapping[str, Floats], size: int) -> Floats:
 
 
 class ImageGraph(nn.Module):
-    """pixels (bytes) → vector, the features' part of the log odds against H&E (0 without), distance from the known."""
+    """pixels (bytes) → vector, odds against H&E by features (0 without), distance from the known, organ, process."""
 
-    def __init__(self, tower: Tower, maps: Maps, known: Familiarity, refusal: Refusal | None = None) -> None:
+    def __init__(
+        self, tower: Tower, maps: Maps, known: Familiarity, concepts: Concepts, refusal: Refusal | None = None
+    ) -> None:
         super().__init__()
         features = len(maps.centre)
         self.deep = nn.Parameter(_tensor(refusal.deep if refusal else np.zeros(features))[:, None])
@@ -223,14 +229,18 @@ class ImageGraph(nn.Module):
             nn.Parameter(_tensor(known.shift / known.unit)),
         )
         self.sources = nn.Parameter(_tensor(known.centres / known.unit))
+        self.concepts, self.concept_bias = nn.Parameter(_tensor(concepts.weight)), nn.Parameter(_tensor(concepts.bias))
+        self.organs = len(concepts.organs)
 
-    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Unit vectors, log odds against H&E by the features, and distance from the known sources."""
+    def forward(self, pixels: Tensor) -> tuple[Tensor, ...]:
+        """Unit vectors, log odds against H&E, distance from the known sources, chances of organs and of processes."""
         pooled = self.pooled(pixels)
         vectors = _normal(((pooled - self.centre) * self.scale) @ self.head)
         coordinates = pooled @ self.parts - self.shift
         distance = (coordinates[:, None] - self.sources[None]).pow(2).sum(2).min(1).values.sqrt()
-        return vectors, (pooled @ self.deep)[:, 0] + self.bias, distance
+        answers = pooled @ self.concepts + self.concept_bias
+        organs, processes = answers[:, : self.organs].softmax(1), answers[:, self.organs :].softmax(1)
+        return vectors, (pooled @ self.deep)[:, 0] + self.bias, distance, organs, processes
 
 
 class TextGraph(nn.Module):

@@ -11,6 +11,7 @@ import numpy as np
 from medassay.models.graphs import HOME, ModelSet, write_manifest, write_record
 from medassay.models.image import encoder_mark
 from medassay.models.roles import EmbeddedEncoder
+from medassay.training.concepts import Concepts, fit_concepts
 from medassay.training.export import export_image, export_image_text
 from medassay.training.familiarity import Familiarity, fit_familiarity
 from medassay.training.histology import Sample, read_many, read_samples, words
@@ -60,7 +61,8 @@ def train_image(data: Path, base: Path, out: Path, seed: int = 0) -> dict[str, f
     out.mkdir(parents=True, exist_ok=True)
     maps = fit(views[:, learnt], samples, vectors)
     familiarity = fit_familiarity(views[0, learnt], [sample.source for sample in samples])
-    settings = write_graphs(tower, maps, familiarity, samples, vectors, out, refusal)
+    concepts = fit_concepts(views[:, learnt], samples)
+    settings = write_graphs(tower, maps, familiarity, concepts, samples, vectors, out, refusal) | concepts.settings()
     settings["confidence"] = learn_confidence(views, every, vectors, fit, seed)
     settings["encoder"] = encoder_mark(models)
     origin = {"licence": "Apache-2.0", "source": f"EfficientNet-Lite ({base.name}) and the images in {data.name}"}
@@ -92,6 +94,7 @@ def write_graphs(
     tower: Tower,
     maps: Maps,
     known: Familiarity,
+    concepts: Concepts,
     samples: Sequence[Sample],
     vectors: Mapping[str, Floats],
     out: Path,
@@ -103,7 +106,7 @@ def write_graphs(
     lines += [f"{text}\t{kind}\t{count}" for text, kind, count in phrases]
     (out / "image_vocabulary.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     vocabulary = np.stack([vectors[text] for text, _, _ in phrases])
-    export_image(ImageGraph(tower, maps, known, refusal), SIDE, out)
+    export_image(ImageGraph(tower, maps, known, concepts, refusal), SIDE, out)
     export_image_text(TextGraph(maps, vocabulary), vocabulary.shape[1], out)
     stated = {"refusal": refusal_settings(refusal)} if refusal else {}
     return {

@@ -18,7 +18,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from medassay.errors import InputError
-from medassay.language.lexicon import read_table
+from medassay.language.lexicon import read_table, read_tsv
+from medassay.language.processes import NO_PROCESS
+from medassay.language.processes import process_of as sign_of
 
 WEIGHTS = {
     "caption": 2.0,
@@ -186,7 +188,7 @@ def label_phrases(label: str) -> tuple[str, ...]:
 
 
 def process_of(label: str) -> str:
-    """The process (a key of words.tsv) that a label speaks of, `-` where no sign of one occurs in it.
+    """The process (a key of words.tsv) that a label speaks of; `-` where no sign of one occurs in it.
 
     What stands in brackets explains the name before it, and counts only where that name has no sign.
 
@@ -195,12 +197,22 @@ def process_of(label: str) -> str:
     >>> process_of("lung adenocarcinoma (tumour, stroma and/or normal lung in the field)")
     'a'
     """
-    signs = [(row["key"], row["process"]) for row in own_table("words.tsv") if row["kind"] == "sign"]
-    for text in (_BRACKETS.sub("", label).lower(), label.lower()):
-        process = next((process for key, process in signs if key in text), None)
-        if process is not None:
-            return process
-    return "-"
+    process = sign_of(_BRACKETS.sub("", label))
+    return sign_of(label) if process == NO_PROCESS else process
+
+
+@cache
+def _groups() -> Mapping[str, str]:
+    return {row["process"]: row["group"] for row in read_tsv("processes.tsv")}
+
+
+def group_of_process(process: str) -> str:
+    """The group of a process (`language.processes.GROUPS`); empty where it has none.
+
+    >>> group_of_process("q"), group_of_process("-")
+    ('malignant', '')
+    """
+    return _groups().get(process, "")
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
