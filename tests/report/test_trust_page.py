@@ -43,6 +43,7 @@ def scores(metric: Trust, case: Case) -> dict[str, Score]:
         evidence={
             "width": 256,
             "height": 256,
+            "impression": {"organ": {"stated": ["colon"], "likeliest": "<i>lung</i>", "relative": 0.42}},
             "groundings": [
                 {**seen, "calibrated": 0.8, "assessable": True, "patches": [box, {**box, "x": 128, "similarity": 0.3}]},
                 {**unseen, "calibrated": None, "assessable": False, "patches": []},
@@ -147,6 +148,7 @@ def test_the_page_in_a_browser(tmp_path: Path, image: Path) -> None:
         assert js("return document.querySelectorAll('.stage .box').length") == 1
         assert js("return document.querySelectorAll('.stage .heat').length") == 2
         assert "not in the vocabulary" in js("return document.querySelector('.found').textContent")
+        assert "states colon; the image looks most like <i>lung</i>" in js("return document.body.textContent")
         js("document.querySelector('.found button').click()")
         assert js("return document.querySelector('.found button').getAttribute('aria-pressed')") == "true"
         quotes = js("return [...document.querySelectorAll('.against q')].map((q) => q.textContent)")

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 from medassay.language.processes import GROUPS
-from medassay.training.concepts import fit_concepts
+from medassay.training.concepts import fit_concepts, held_out_concepts
 from medassay.training.histology import Sample
 
 pytestmark = pytest.mark.hf
@@ -33,6 +33,8 @@ def test_planted_organs_and_processes_are_told_apart() -> None:
     assert np.allclose(organs.sum(1), 1) and np.allclose(processes.sum(1), 1)
     known = [i for i in range(200) if samples[i].organ != "none"]
     assert [concepts.organs[k] for k in organs[known].argmax(1)] == [samples[i].organ for i in known]
+    held_out = held_out_concepts(features, samples)
+    assert held_out["organ_accuracy"] > 0.9 and held_out["process_accuracy"] > 0.9
     wanted = {"a": "malignant", "q": "malignant", "n": "normal", "i": "inflamed"}
     assert np.mean([GROUPS[k] == wanted[s.process] for k, s in zip(processes.argmax(1), samples)]) > 0.95
 

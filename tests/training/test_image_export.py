@@ -33,12 +33,19 @@ def test_a_trained_folder_serves_the_role(image_sets: Path, tmp_path: Path, monk
     tower = Tower().eval()
     torch.save(tower.state_dict(), tmp_path / "tower.pth")
     monkeypatch.setattr(image_export, "cross_validate", lambda *_: {"caption_auc": 0.5})
+    monkeypatch.setattr(image_export, "held_out_concepts", lambda *_: {"organ_accuracy": 0.6})
     monkeypatch.setattr(image_export, "leave_sources_out", lambda *_: {"lab": {"organ": 0.7}})
     kept: list[Maps] = []
     monkeypatch.setattr(image_export, "fit", lambda *given: kept.append(fit(*given)) or kept[-1])
     out = tmp_path / "out"
     figures = image_export.train_image(image_sets, tmp_path / "tower.pth", out)
-    assert figures == {"caption_auc_by_image": 0.5, "caption_auc_by_caption": 0.5, "organ_lab_unseen": 0.7}
+    expected = {
+        "caption_auc_by_image": 0.5,
+        "caption_auc_by_caption": 0.5,
+        "organ_accuracy": 0.6,
+        "organ_lab_unseen": 0.7,
+    }
+    assert figures == expected
     curve = json.loads((out / "manifest.json").read_text(encoding="utf-8"))["roles"]["image"]["confidence"]
     assert curve[0][1] == 1 and all(0 <= height <= 1 for _, height in curve)
     model = load("image", str(out))

@@ -79,7 +79,7 @@ class Grounding(Metric):
                          "patches": [{"x", "y", "width", "height", "similarity"}, … the best 3]},
                         {"start", "end", "text", "type", "assertion", "assessable": false, "why": reason}],
          "impression": {"text", "similarity", "calibrated", "patches"}, or, from a model that tells organs and processes
-                       apart, {"calibrated", "organ": {"stated": [keys], "likeliest": key, "relative": 0–1},
+                       apart, {"calibrated", "organ": {"stated": [names], "likeliest": name, "relative": 0–1},
                        "process": the same} (only where it was looked for),
          "map": [[x, y, width, height, 0–1], …]}
 
@@ -231,16 +231,22 @@ class Grounding(Metric):
         if concepts is None or views.organs is None or views.processes is None or not any(stated.values()):
             return None
         record: dict[str, Any] = {"calibrated": 1.0}
-        for name, keys, chances, joined in (
-            ("organ", tuple(concepts.organs), views.organs, max),
-            ("process", concepts.processes, views.processes, fmean),
+        organ_names = {key: names[0] for key, names in concepts.organs.items()}
+        for name, shown, chances, joined in (
+            ("organ", organ_names, views.organs, max),
+            ("process", {key: key for key in concepts.processes}, views.processes, fmean),
         ):
             if stated[name]:
                 # Of several sites one is the organ; of several diagnoses each has to fit.
+                keys = list(shown)
                 fits = [float(chances[keys.index(key)] / chances.max()) for key in stated[name]]
                 relative = round(joined(fits), 4)
-                likeliest = keys[int(chances.argmax())]
-                record[name] = {"stated": list(stated[name]), "likeliest": likeliest, "relative": relative}
+                likeliest = shown[keys[int(chances.argmax())]]
+                record[name] = {
+                    "stated": [shown[key] for key in stated[name]],
+                    "likeliest": likeliest,
+                    "relative": relative,
+                }
                 record["calibrated"] = round(record["calibrated"] * relative, 4)
         return record
 

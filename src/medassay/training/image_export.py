@@ -11,7 +11,7 @@ import numpy as np
 from medassay.models.graphs import HOME, ModelSet, write_manifest, write_record
 from medassay.models.image import encoder_mark
 from medassay.models.roles import EmbeddedEncoder
-from medassay.training.concepts import Concepts, fit_concepts
+from medassay.training.concepts import Concepts, fit_concepts, held_out_concepts
 from medassay.training.export import export_image, export_image_text
 from medassay.training.familiarity import Familiarity, fit_familiarity
 from medassay.training.histology import Sample, read_many, read_samples, words
@@ -54,6 +54,7 @@ def train_image(data: Path, base: Path, out: Path, seed: int = 0) -> dict[str, f
         for by in ("image", "caption")
         for name, value in cross_validate(views[:, learnt], samples, vectors, by, seed).items()
     }
+    figures |= held_out_concepts(views[:, learnt], samples, seed)
     for source, source_figures in leave_sources_out(views, every, vectors, fit).items():
         figures |= {f"{name}_{source}_unseen": value for name, value in source_figures.items()}
     refusal, refused = train_refusal(data, tower, samples, views[0, learnt], seed)

@@ -1,7 +1,7 @@
 // Evidence to spans. Offsets count characters as Python does; the browser counts UTF-16 units.
 
 const spanOf = (start, end) => Number.isInteger(start) && Number.isInteger(end) && end > start;
-const drawn = new Set(["matches", "entities", "links", "sentences", "reference", "image", "width", "height", "groundings", "patches", "map", "warning", "picture", "pictureNote", "contradictions", "pairs", "stability", "reports", "partial", "trust"]);
+const drawn = new Set(["matches", "entities", "links", "sentences", "reference", "image", "width", "height", "groundings", "impression", "patches", "map", "warning", "picture", "pictureNote", "contradictions", "pairs", "stability", "reports", "partial", "trust"]);
 
 /** Flat differences back to matches, neighbours on both sides joined into runs that read as phrases. */
 const runs = (flat, candidate, reference) => {

@@ -50,6 +50,12 @@ const routeBlock = (one, value, trust, policy) => {
       missing.length ? make("p", {}, `Partial, so there is no trust value. Not assessed or in part: ${missing.join("; ")}. ${known.length ? `Assessed: ${known.join(", ")}.` : ""}`) : ""));
 };
 
+/** What the report comes to beside what the image looks like: organ and process. */
+const impressionLines = (impression) => ["organ", "process"].filter((name) => impression?.[name]).map((name) => {
+  const { stated, likeliest, relative } = impression[name];
+  return make("p", { class: "note" }, `${name === "organ" ? "Organ" : "Process"}: the report states ${stated.join(", ")}; the image looks most like ${likeliest} (fit of what is stated, relative to that: ${two(relative)}).`);
+});
+
 const slideBlock = (evidence) => {
   const groundings = Array.isArray(evidence.groundings) ? evidence.groundings : [];
   const { picture } = evidence;
@@ -92,6 +98,7 @@ const slideBlock = (evidence) => {
   show(null);
   const heatBox = make("input", { type: "checkbox", checked: true, onchange: (event) => stage.classList.toggle("no-heat", !event.target.checked) });
   return make("div", { class: "trust-block" }, make("h4", {}, "Where it was looked for"), evidence.warning ? make("p", { class: "note" }, `Warning: ${evidence.warning}`) : "",
+    impressionLines(evidence.impression),
     make("div", { class: "slide" }, stage ? make("div", {}, stage, make("div", { class: "slide-tools" }, make("label", {}, heatBox, " heat map"),
       make("span", {}, "Frames: the best patch of an entity. Yellow: the stronger, the better a patch fits."))) : make("p", { class: "note" }, evidence.pictureNote ?? "No picture is carried for this case."),
     buttons.length ? make("ul", { class: "found" }, buttons.map((button) => make("li", {}, button))) : make("p", { class: "note" }, "No entity was assessed.")));
