@@ -56,5 +56,5 @@ def test_a_link_that_leads_nowhere_is_an_error(link: str) -> None:
 
 def test_the_site_loads_nothing_from_elsewhere() -> None:
     page = '<script src="https://unpkg.com/iframe-worker/shim"></script>'
-    assert docs_site._with_own_script(page, "metrics/hare.html") == '<script src="../assets/iframe-worker.js"></script>'
+    assert docs_site.with_own_script(page, "metrics/hare.html") == '<script src="../assets/iframe-worker.js"></script>'
     assert (ROOT / "docs" / "assets" / "iframe-worker.js").is_file()

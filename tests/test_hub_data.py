@@ -70,9 +70,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str | Non
     library = ModuleType("datasets")
     library.load_dataset = load_dataset  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "datasets", library)
-    hub_data._opened.cache_clear()
+    hub_data.opened.cache_clear()
     yield calls
-    hub_data._opened.cache_clear()
+    hub_data.opened.cache_clear()
 
 
 def test_its_rows_are_cases(asked: list[tuple[str, str | None]]) -> None:
@@ -122,7 +122,7 @@ def test_what_cannot_be_meant_is_said(asked: list[tuple[str, str | None]], name:
 
 def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    hub_data._opened.cache_clear()
+    hub_data.opened.cache_clear()
     with pytest.raises(MissingExtra, match=r"hf:owner/notes:test needs the extra 'datasets': pip install"):
         list(read_cases("hf:owner/notes:test"))
 

@@ -65,14 +65,14 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
 
 def on_post_page(output: str, *, page: Any, **_: Any) -> str:
     """Called by mkdocs for each page."""
-    return _with_own_script(output, page.file.dest_uri)
+    return with_own_script(output, page.file.dest_uri)
 
 
 def on_post_template(output: str, *, template_name: str, **_: Any) -> str:
     """Called by mkdocs for each page that is no page of docs/, as 404.html."""
-    return _with_own_script(output, template_name)
+    return with_own_script(output, template_name)
 
 
-def _with_own_script(output: str, page: str) -> str:
+def with_own_script(output: str, page: str) -> str:
     """The page with our own copy of the script that searching from a folder needs."""
     return output.replace(_SHIM, f'src="{"../" * page.count("/")}assets/iframe-worker.js"')

@@ -33,7 +33,7 @@ def is_data_set(path: str | Path) -> bool:
 def data_set_records(name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The rows of a data set, counted from 1. Columns of images, sound and the like are left out."""
     number = 0
-    for table in _opened(name).iter(batch_size=_ROWS):
+    for table in opened(name).iter(batch_size=_ROWS):
         for record in table.to_pylist():
             number += 1
             yield number, record
@@ -41,11 +41,11 @@ def data_set_records(name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 def data_set_length(name: str) -> int:
     """How many rows a data set has."""
-    return len(_opened(name))
+    return len(opened(name))
 
 
 @lru_cache(maxsize=2)  # a run opens its cases several times
-def _opened(name: str) -> Any:
+def opened(name: str) -> Any:
     """The table that a name stands for, as Arrow: texts and numbers as they are stored, nothing decoded."""
     match = _NAME.fullmatch(name)
     if match is None:

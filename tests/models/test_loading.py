@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from medassay.errors import ModelError, UnknownName
-from medassay.models import loading
 from medassay.models.graphs import write_manifest
-from medassay.models.loading import PAPER, ROLES, load, resolve
+from medassay.models.loading import PAPER, ROLES, load, resolve, unload
 
 
 def test_an_unknown_role_names_the_nearest() -> None:
@@ -94,5 +93,5 @@ def test_a_set_in_a_folder_of_its_own_serves_too(embedded: Path) -> None:
 def test_loading_embedded_models_needs_no_torch(embedded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setitem(sys.modules, "transformers", None)
-    loading._load.cache_clear()
+    unload()
     assert load("encoder").embed(["tumour"]).shape == (1, 384)
