@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from medassay.language.graph import Report
+from medassay.language.lexicon import expression
 from medassay.language.processes import group_of
 from medassay.language.sentences import sentences
 from medassay.language.terms import american, fold
@@ -41,8 +42,13 @@ def organ_of(site: str, names: tuple[tuple[str, tuple[str, ...]], ...]) -> str |
     'stomach'
     """
     text = american(fold(site))
-    matches = [(len(name), key) for key, words in names for name in words if re.search(rf"\b{re.escape(name)}\b", text)]
+    matches = [(len(name), key) for key, words in names for name in words if _whole_words(name).search(text)]
     return max(matches)[1] if matches else None
+
+
+@lru_cache(maxsize=4096)
+def _whole_words(name: str) -> re.Pattern[str]:
+    return expression(rf"\b{re.escape(name)}\b", capitals=True)
 
 
 def stated_processes(report: Report, organ: str = "") -> tuple[str, ...]:

@@ -81,7 +81,7 @@ def held_out_concepts(seen: Floats, samples: Sequence[Sample], seed: int = 0) ->
     folds = np.array(folds_by_group([sample.group for sample in samples], 5, seed))
     right: dict[str, list[bool]] = {"organ": [], "process": []}
     for fold in range(5):
-        learnt, tested = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        learnt, tested = (np.flatnonzero(side).tolist() for side in (folds != fold, folds == fold))
         concepts = fit_concepts(seen[:, learnt], [samples[i] for i in learnt])
         organs, groups = (answers.argmax(1).tolist() for answers in concepts.chances(seen[0, tested]))
         for i, organ, group in zip(tested, organs, groups):
