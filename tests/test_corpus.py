@@ -63,6 +63,13 @@ def test_inference_pairs() -> None:
         assert len({(pair["premise"], pair["hypothesis"]) for pair in pairs}) == len(pairs)
 
 
+def test_consistency_sets_quote_what_conflicts() -> None:
+    for path in sorted((CORPUS / "consistency").glob("*.jsonl")):
+        for row in rows(path):
+            assert len(row["parts"]) == 2 and all(part in row["contradictory"] for part in row["parts"]), row["id"]
+            assert row["severity"] in ("critical", "minor") and row["consistent"] != row["contradictory"], row["id"]
+
+
 def test_ladders_quote_what_is_wrong_and_what_is_right() -> None:
     for row in rows(CORPUS / "ladders/sets.jsonl"):
         assert len(row["paraphrases"]) == 3
