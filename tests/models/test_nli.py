@@ -20,6 +20,6 @@ def test_the_embedded_head_gives_three_chances(embedded: Path) -> None:
 
 
 def test_the_reader_answers_alike_on_every_processor(embedded: Path) -> None:
-    # In float32, without any rounding to bytes, p(contradiction) is .929; bytes that overflow make it .78.
+    # In float32, without any rounding to bytes, p(contradiction) is .908; bytes that overflow are off by a tenth.
     pair = ("Bland spindle cells without atypia.", "High grade leiomyosarcoma.")
-    assert load("nli", str(embedded)).probabilities([pair])[0, 2] == pytest.approx(0.93, abs=0.01)
+    assert load("nli", str(embedded)).probabilities([pair])[0, 2] == pytest.approx(0.908, abs=0.01)

@@ -77,7 +77,7 @@ class ModelSet:
 
     @property
     def name(self) -> str:
-        """The set's name, as in signatures: `embedded-4`."""
+        """The set's name, as in signatures: `embedded-5`."""
         return str(self.manifest["set"])
 
     def role(self, role: str) -> Mapping[str, Any]:

@@ -92,7 +92,8 @@ class Encoder(nn.Module):
     def bias(self, length: int, mask: Tensor, dtype: torch.dtype) -> Tensor:
         """[batch, heads, length, length]: the relative bias, and minus infinity on padding."""
         hidden = (1.0 - mask.float())[:, None, None, :] * -10000.0
-        return (self.relative_bias(length, mask.device) + hidden).to(dtype)
+        # The sum keeps the layout of the looked-up table, with which attention would be computed the slow way.
+        return (self.relative_bias(length, mask.device) + hidden).to(dtype).contiguous()
 
     def relative_bias(self, length: int, device: torch.device) -> Tensor:
         """[1, heads, length, length]: what each pair of positions adds to the scores of attention."""

@@ -17,7 +17,7 @@ def test_a_quote_is_found_in_its_sentence() -> None:
     assert consistency.sentence_with(REPORT, "formed; no") is None
 
 
-def test_conflicting_passages_are_given_as_quoted_and_as_sentences_both_ways(tmp_path: Path) -> None:
+def test_conflicting_passages_are_given_in_every_form(tmp_path: Path) -> None:
     data, corpus = tmp_path / "data", tmp_path / "corpus"
     (data / "histology").mkdir(parents=True)
     (corpus / "graded").mkdir(parents=True)
@@ -33,6 +33,8 @@ def test_conflicting_passages_are_given_as_quoted_and_as_sentences_both_ways(tmp
         ("poorly differentiated", "well formed"),
         whole,
         whole[::-1],
+        ("Colon biopsy. Glands are well formed; no atypia.", whole[1]),
+        ("Colon biopsy. no atypia. Conclusion: poorly differentiated carcinoma.", whole[0]),
     }
     others = [pair for pair in pairs if pair.document == "b.jpg"]
     assert others

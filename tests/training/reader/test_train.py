@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 from medassay.models.reader_network import Reader as Network  # noqa: E402
 from medassay.training.reader.figures import figures  # noqa: E402
-from medassay.training.reader.train import Packed, Recipe, answers, train  # noqa: E402
+from medassay.training.reader.train import Packed, Progress, Recipe, answers, train  # noqa: E402
 
 from .tiny import TINY  # noqa: E402
 
@@ -26,15 +26,16 @@ def test_a_planted_rule_is_learnt(packed: Packed) -> None:
         assert table["place"] > 0.9
 
 
-def test_early_layers_and_heads_can_be_kept(packed: Packed) -> None:
+def test_training_ends_when_its_time_is_over(packed: Packed, capsys: pytest.CaptureFixture[str]) -> None:
     torch.manual_seed(0)
-    network = Network(TINY)
-    before = {name: value.clone() for name, value in network.state_dict().items()}
-    train(network, packed, Recipe(passes=0.1, tokens=1500, late_only=True))
-    after = network.state_dict()
-    changed = {name for name in before if not torch.equal(before[name], after[name])}
-    assert changed
-    assert all(name.startswith(("encoder.layers.1.", "heads.")) for name in changed)
+    train(Network(TINY), packed, Recipe(passes=1000.0, tokens=1500, rows=4, seconds=1e-9))
+    passes = float(capsys.readouterr().out.rsplit("\n", 2)[-2].split()[0])
+    assert 0 < passes < 1000
+
+
+def test_progress_goes_by_steps_where_time_is_not_bounded() -> None:
+    progress = Progress(200, float("inf"))
+    assert [progress.share(step) for step in (0, 50, 199)] == [0.0, 0.25, 0.995]
 
 
 def test_the_same_seed_gives_the_same_weights(packed: Packed) -> None:

@@ -18,9 +18,8 @@ def main() -> None:
     prepare.add_argument("--levels", type=float, default=32.0, help="precision of the base's weights")
     train = steps.add_parser("train", help="train on what prepare wrote (GPU)")
     train.add_argument("--passes", type=float, default=1.0, help="a factor to the passes over the pairs")
-    train.add_argument(
-        "--round", default="first", choices=ROUNDS, help="further: from a model set; narrow: with fewer weights"
-    )
+    train.add_argument("--seconds", type=float, help="when training has to be over, whatever the passes")
+    train.add_argument("--round", default="first", choices=ROUNDS, help="further: from a model set")
     export = steps.add_parser("export", help="write the graphs and the tables")
     for step in (prepare, export):
         step.add_argument("--base", type=Path, required=True, help="folder of an MPNet, or a model set")
@@ -39,7 +38,13 @@ def main() -> None:
     if arguments.step == "prepare":
         recipe.prepare(arguments.data, arguments.corpus, arguments.base, arguments.out, arguments.levels)
     elif arguments.step == "train":
-        recipe.train(arguments.folder, arguments.out, round=arguments.round, passes=arguments.passes)
+        recipe.train(
+            arguments.folder,
+            arguments.out,
+            round=arguments.round,
+            passes=arguments.passes,
+            seconds=arguments.seconds,
+        )
     elif arguments.step == "export":
         recipe.export(arguments.folder, arguments.base, arguments.out)
     else:

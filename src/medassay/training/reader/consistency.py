@@ -20,6 +20,9 @@ _SHORTEST, _LONGEST = 12, 350
 """Characters of a passage that is paired."""
 
 _SOUND_SUMMARIES = 3_000
+_LEFT_OUTS = 4
+"""Passages of a sound version that are each held against the rest, where other versions contradict themselves."""
+
 _HIGHEST_SOUND_LEVEL = 1
 """Reports of graded wrongness up to this level do not contradict themselves."""
 
@@ -27,7 +30,7 @@ _HIGHEST_SOUND_LEVEL = 1
 def consistency_pairs(data: Path, corpus: Path, seed: int = 1) -> Iterator[Pair]:
     """All pairs from inside one text."""
     chooser = random.Random(seed)
-    yield from _consistency(data, chooser)
+    yield from _consistency(data, corpus, chooser)
     yield from graded_pairs(data, corpus, chooser)
     yield from _sound_texts(data, corpus, chooser)
 
@@ -42,17 +45,21 @@ def sentence_with(text: str, quote: str) -> str | None:
     return next((sentence for sentence in sentences(text) if find(sentence, quote)), None)
 
 
-def _consistency(data: Path, chooser: random.Random) -> Iterator[Pair]:
-    for record in read_jsonl(data / "nli/consistency.jsonl"):
+def _consistency(data: Path, corpus: Path, chooser: random.Random) -> Iterator[Pair]:
+    records = [("", record) for record in read_jsonl(data / "nli/consistency.jsonl")]
+    for path in sorted((corpus / "consistency").glob("*.jsonl")):
+        records += [(f"consistency/{path.name}", record) for record in read_jsonl(path)]
+    for file, record in records:
         consistent = record["consistent"]
         first, second = record["parts"]
-        pair = Pair("consistency", consistent, consistent, record["neutral"], LABELS["not_stated"], passes=3)
+        label = LABELS["not_stated"]
+        pair = Pair("consistency", consistent, consistent, record["neutral"], label, passes=3, file=file)
         yield pair
         yield from _conflict(replace(pair, label=LABELS["contradicted"]), record["contradictory"], first, second)
         for quote in (first, second):
             at = find(consistent, quote)
             yield replace(pair, statement=quote, label=LABELS["supported" if at else "contradicted"], at=at)
-        yield from _sound(replace(pair, passes=1), consistent, chooser)
+        yield from _sound(replace(pair, passes=1), consistent, chooser, _LEFT_OUTS)
 
 
 def graded_pairs(data: Path, corpus: Path, chooser: random.Random) -> Iterator[Pair]:
@@ -65,29 +72,35 @@ def graded_pairs(data: Path, corpus: Path, chooser: random.Random) -> Iterator[P
         if len(record["parts"]) == 2:
             yield from _conflict(pair, record["report"], *record["parts"])
         elif record["level"] <= _HIGHEST_SOUND_LEVEL:
-            yield from _sound(replace(pair, passes=1.5), record["report"], chooser)
+            yield from _sound(replace(pair, passes=1.5), record["report"], chooser, _LEFT_OUTS)
 
 
 def _conflict(pair: Pair, text: str, first: str, second: str) -> Iterator[Pair]:
-    """Two conflicting passages, both ways, as quoted and as the sentences of the text that hold them."""
+    """Two conflicting passages, both ways: as quoted, as the sentences that hold them, and one sentence of the two
+    against the rest of the text."""
     yield replace(pair, text=first, statement=second)
     yield replace(pair, text=second, statement=first)
-    sentences_of_both = sentence_with(text, first), sentence_with(text, second)
-    if sentences_of_both[0] and sentences_of_both[1] and sentences_of_both[0] != sentences_of_both[1]:
-        yield replace(pair, text=sentences_of_both[0], statement=sentences_of_both[1])
-        yield replace(pair, text=sentences_of_both[1], statement=sentences_of_both[0])
+    sentence_of_first, sentence_of_second = sentence_with(text, first), sentence_with(text, second)
+    if sentence_of_first and sentence_of_second and sentence_of_first != sentence_of_second:
+        for own, other, decides in (
+            (sentence_of_first, sentence_of_second, second),
+            (sentence_of_second, sentence_of_first, first),
+        ):
+            yield replace(pair, text=other, statement=own)
+            rest = " ".join(sentence for sentence in sentences(text) if sentence != own)
+            yield replace(pair, text=rest, statement=own, at=find(rest, decides))
 
 
-def _sound(pair: Pair, text: str, chooser: random.Random) -> Iterator[Pair]:
-    """Passages of a sound text: whatever else, they do not contradict one another."""
+def _sound(pair: Pair, text: str, chooser: random.Random, left_outs: int = 1) -> Iterator[Pair]:
+    """Passages of a sound text, and of `left_outs` each against the rest: whatever else, they do not contradict."""
     pair = replace(pair, label=NOT_CONTRADICTED, at=None)
     for passages in (sentences(text), [statement.text for statement in split(text)]):
         yield from (replace(pair, text=first, statement=second) for first, second in _two(passages, chooser))
     passages = sentences(text)
     if len(passages) > 2:
-        left_out = chooser.randrange(len(passages))
-        rest = " ".join(passages[:left_out] + passages[left_out + 1 :])
-        yield replace(pair, text=rest, statement=passages[left_out])
+        for left_out in chooser.sample(range(len(passages)), min(left_outs, len(passages))):
+            rest = " ".join(passages[:left_out] + passages[left_out + 1 :])
+            yield replace(pair, text=rest, statement=passages[left_out])
 
 
 def _two(passages: Sequence[str], chooser: random.Random) -> list[tuple[str, str]]:

@@ -122,45 +122,29 @@ CYCLE_WEIGHTS = (0.3, 0.7)
 """Shares of the cycles' weights in their mean: the first ranks better, the second decides better."""
 
 RUNS: tuple[dict[str, Any], ...] = (
-    {"passes": 1.97, "tokens": 48_000, "rows": 192, "seed": 11},
-    {"passes": 0.9, "tokens": 32_000, "rows": 128, "seed": 12},
+    {"passes": 3.4, "tokens": 48_000, "rows": 192, "seed": 21},
+    {"passes": 3.4, "tokens": 32_000, "rows": 128, "seed": 22},
 )
 """Runs of further training, each from the reader of the model set; the result is the mean of their weights."""
 
-FURTHER: dict[str, Any] = {"rate": 3e-5, "head_rate": 3e-4, "severity_weight": 0.5}
+FURTHER: dict[str, Any] = {"rate": 3e-5, "head_rate": 3e-4, "severity_weight": 0.7, "place_weight": 0.7}
 """Settings of all runs of further training."""
 
-INNER = 1536
-"""Outputs of the inner maps of the narrower reader."""
+KNOWN = 0.5
+"""Factor to the passes of pairs that the reader has learnt from, in further training."""
 
-NARROW: dict[str, Any] = {
-    "passes": 2.5, "tokens": 48_000, "rows": 192, "seed": 21, "rate": 5e-5, "head_rate": 3e-4, "severity_weight": 0.5,
-    "teacher_weight": 1.0,
-}  # fmt: skip
-"""Settings of the training of the narrower reader."""
-
-LATE: dict[str, Any] = {
-    "tokens": 4_800, "rows": 32, "seed": 31, "rate": 3e-5, "head_rate": 2e-4, "severity_weight": 0.5, "dropout": 0.0,
-    "late_only": True,
-}  # fmt: skip
-"""Settings of the training of the late layers alone, for new pairs. It can be done on a CPU in an hour."""
-
-NEW_PASSES, KNOWN_PASSES, USUAL_TOKENS = 0.35, 0.02, 250
-"""Factors to the passes of new and of known pairs in that training; rows longer than usual are shown less often."""
-
-ROUNDS = ("first", "further", "narrow", "late")
-"""Rounds of training: an MPNet from the beginning (`CYCLES`); the reader of a model set further (`RUNS`); the reader of
-a model set with narrower layers (`NARROW`); the late layers of the reader of a model set, on what is new to it
-(`LATE`)."""
+ROUNDS = ("first", "further")
+"""Rounds of training: an MPNet from the beginning (`CYCLES`); the reader of a model set further (`RUNS`)."""
 
 
-def train(folder: Path, out: Path, *, round: str = "first", passes: float = 1.0) -> None:
+def train(folder: Path, out: Path, *, round: str = "first", passes: float = 1.0, seconds: float | None = None) -> None:
     """Train the reader; write its weights, and its answers for the held-out rows.
 
     Args:
         folder: what `prepare` wrote. out: where to write.
         round: one of `ROUNDS`.
         passes: a factor to all passes.
+        seconds: when training has to be over, counted from its beginning; the rate falls to zero by then.
     """
     import torch
 
@@ -170,68 +154,56 @@ def train(folder: Path, out: Path, *, round: str = "first", passes: float = 1.0)
     torch.set_float32_matmul_precision("high")
     reader = untrained(folder)
     packed = Packed(folder / "pairs.npz", device)
-    if round == "narrow":
-        reader = _train_narrower(reader, packed, INNER, NARROW | {"passes": passes * NARROW["passes"]})
-    elif round == "late":
-        _train_late(reader, packed, passes)
+    if round == "further":
+        packed.columns["passes"] = packed.columns["passes"] * np.where(packed.columns["new"], 1.0, KNOWN)
+        runs, shares = [FURTHER | run for run in RUNS], [1 / len(RUNS)] * len(RUNS)
     else:
-        _train_mean(reader, packed, round == "further", passes)
+        runs, shares = list(CYCLES), list(CYCLE_WEIGHTS)
+    _train_mean(reader, packed, runs, shares, round == "further", passes, seconds)
     write_trained(reader, out)
     write_answers(reader, packed, out)
 
 
-def _train_mean(reader: Reader, packed: Packed, further: bool, passes: float) -> None:
-    """Train several times and take the mean of the weights."""
+def _train_mean(
+    reader: Reader,
+    packed: Packed,
+    runs: Sequence[dict[str, Any]],
+    shares: Sequence[float],
+    apart: bool,
+    passes: float,
+    seconds: float | None,
+) -> None:
+    """Train several times and take the mean of the weights; runs `apart` begin where the first began."""
+    import torch
+
     from medassay.training.reader.train import Recipe
     from medassay.training.reader.train import train as train_reader
 
     start = {name: value.clone() for name, value in reader.state_dict().items()}
-    states = []
-    for settings in RUNS if further else CYCLES:
-        if further:
+    mean = {name: torch.zeros_like(value, device=packed.device) for name, value in start.items()}
+    for settings, share in zip(runs, shares, strict=True):
+        if apart:
             reader.load_state_dict(start)
-            settings = FURTHER | settings
-        train_reader(reader, packed, Recipe(**(settings | {"passes": passes * settings["passes"]})))
-        states.append({name: value.detach().clone() for name, value in reader.state_dict().items()})
-    shares = [1 / len(states)] * len(states) if further else CYCLE_WEIGHTS
-    reader.load_state_dict({name: sum(share * state[name] for share, state in zip(shares, states)) for name in start})
-
-
-def _train_late(reader: Reader, packed: Packed, passes: float) -> None:
-    """Train the late layers on the new pairs and on some of the known ones."""
-    from medassay.training.reader.train import Recipe
-    from medassay.training.reader.train import train as train_reader
-
-    factors = np.where(packed.columns["new"], NEW_PASSES, KNOWN_PASSES)
-    packed.columns["passes"] = packed.columns["passes"] * factors * np.minimum(1, USUAL_TOKENS / packed.lengths())
-    train_reader(reader, packed, Recipe(**(LATE | {"passes": passes})))
-
-
-def _train_narrower(reader: Reader, packed: Packed, inner: int, settings: dict[str, Any], rows: int = 512) -> Reader:
-    """A narrower reader, trained with the whole one as its teacher; `rows` pairs show which outputs matter."""
-    from medassay.training.reader.narrow import narrowed
-    from medassay.training.reader.train import Recipe
-    from medassay.training.reader.train import train as train_reader
-
-    reader.to(packed.device)
-    known = np.flatnonzero(~packed.columns["held_out"])
-    chosen = np.random.default_rng(0).choice(known, min(rows, len(known)), replace=False)
-    batches = (packed.batch(some) for some in np.array_split(chosen, -(-len(chosen) // 16)))
-    smaller = narrowed(reader, inner, ((b.ids, b.mask, b.statement) for b in batches))
-    smaller.encoder.words.weight.requires_grad_(False)
-    train_reader(smaller, packed, Recipe(**settings), teacher=reader)
-    return smaller
+        settings = settings | {"passes": passes * settings["passes"]}
+        if seconds is not None:
+            settings["seconds"] = seconds / len(runs)
+        train_reader(reader, packed, Recipe(**settings))
+        for name, value in reader.state_dict().items():
+            mean[name] += share * value.detach()
+    reader.load_state_dict(mean)
 
 
 def untrained(folder: Path) -> Reader:
-    """The reader that training starts from; its word vectors are not trained."""
+    """The reader that training starts from; its word vectors and position biases are not trained."""
     import torch
 
     from medassay.models.reader_network import Reader, Shape
 
     reader = Reader(Shape(**json.loads((folder / "shape.json").read_text(encoding="utf-8"))))
     reader.load_state_dict({name: torch.from_numpy(value) for name, value in read_shards(folder, "start").items()})
+    # The biases of positions hardly move, and attention is faster where nothing flows back to them.
     reader.encoder.words.weight.requires_grad_(False)
+    reader.encoder.relative.weight.requires_grad_(False)
     return reader
 
 

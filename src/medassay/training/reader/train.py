@@ -39,11 +39,9 @@ class Recipe:
     quality_weight: float = 1.0
     early_weight: float = 0.3
     """What the early heads' loss counts, and the divergence of their verdicts from those of the last layer."""
-    teacher_weight: float = 0.0
-    """What the distance from a teacher's states counts at the beginning; it falls to nothing at the end."""
     dropout: float = 0.1
-    late_only: bool = False
-    """Whether the early layers and their heads stay as they are."""
+    seconds: float = math.inf
+    """When training has to be over, whatever the passes; the rate falls to zero by then."""
 
 
 class Packed:
@@ -205,49 +203,52 @@ def optimizer_of(reader: Reader, recipe: Recipe) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-6, fused=torch.cuda.is_available())
 
 
-def halves(device: str) -> bool:
-    """Whether a device multiplies numbers of 16 bits (bfloat16) faster than those of 32."""
-    return device == "cuda" or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+_COMPILED = 20
+"""Steps by which the layers are compiled; the time that takes is not counted."""
 
 
-def keep_early(reader: Reader) -> None:
-    """Leave the early layers, what stands before them, and the early heads as they are."""
-    encoder = reader.encoder
-    kept = [encoder.words, encoder.positions, encoder.norm, encoder.relative, reader.early_heads]
-    for module in [*kept, *encoder.layers[: reader.shape.early]]:
-        module.requires_grad_(False)
+class Progress:
+    """The share of a training that is done: by steps, or by time where that is further."""
+
+    def __init__(self, steps: int, seconds: float) -> None:
+        self.steps, self.seconds = steps, seconds
+        self.began = self.counted_from = time.monotonic()
+
+    def elapsed(self) -> float:
+        """Seconds since the beginning."""
+        return time.monotonic() - self.began
+
+    def share(self, step: int) -> float:
+        """From 0 to 1, before the given step."""
+        if step <= _COMPILED:
+            self.counted_from = time.monotonic()
+            return step / self.steps
+        counted = time.monotonic() - self.counted_from
+        left = max(self.seconds - (self.counted_from - self.began), 1e-9)
+        return min(1.0, max(step / self.steps, counted / left))
 
 
-def _distance(states: tuple[Tensor, Tensor], targets: tuple[Tensor, Tensor], mask: Tensor) -> Tensor:
-    """Squared distance of two readers' early and last states on tokens, as a share of the targets' squares."""
-    tokens = mask.bool()
-    pairs = [(given[tokens].float(), target[tokens].float()) for given, target in zip(states, targets)]
-    return sum((given - target).square().sum() / target.square().sum() for given, target in pairs)  # type: ignore[return-value]
-
-
-def train(reader: Reader, packed: Packed, recipe: Recipe, teacher: Reader | None = None) -> None:
-    """Train in place, on the device of the packed pairs; a teacher's states are followed, ever less."""
+def train(reader: Reader, packed: Packed, recipe: Recipe) -> None:
+    """Train in place, on the device of the packed pairs."""
     torch.manual_seed(recipe.seed)
     rng = np.random.default_rng(recipe.seed)
     device = packed.device
     reader.to(device).train()
     reader.encoder.dropout = recipe.dropout
-    if recipe.late_only:
-        keep_early(reader)
-    half = halves(device)
-    if device == "cuda":
-        for layer in [*reader.encoder.layers, *(teacher.encoder.layers if teacher else ())]:
+    half = device == "cuda"
+    if half:
+        for layer in reader.encoder.layers:
             layer.compile(dynamic=True)
-    if teacher is not None:
-        teacher.to(device).eval()
     order = training_order(packed.columns, recipe.passes, rng)
     groups = list(batches(packed.lengths(), order, recipe.tokens, recipe.rows, rng))
     optimizer = optimizer_of(reader, recipe)
     base = [group["lr"] for group in optimizer.param_groups]
     print(f"{len(order):,} rows, {len(groups):,} steps", flush=True)
-    began = time.monotonic()
+    progress = Progress(len(groups), recipe.seconds)
+    step = 0
     for step, rows in enumerate(groups):
-        done = step / len(groups)
+        if (done := progress.share(step)) == 1.0:
+            break
         for group, rate in zip(optimizer.param_groups, base):
             group["lr"] = rate * schedule(done, recipe.warmup)
         batch = packed.batch(rows)
@@ -255,11 +256,7 @@ def train(reader: Reader, packed: Packed, recipe: Recipe, teacher: Reader | None
             states = reader.encoder(batch.ids, batch.mask)
             early, last = reader.answers(states, batch.mask, batch.statement)
         loss = loss_of(last, batch, recipe)
-        if teacher is not None:
-            with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=half):
-                targets = teacher.encoder(batch.ids, batch.mask)
-            loss = loss + recipe.teacher_weight * (1 - done) * _distance(states, targets, batch.mask)
-        if recipe.early_weight and not recipe.late_only:
+        if recipe.early_weight:
             taught = F.kl_div(
                 early["verdict"].log_softmax(1), last["verdict"].detach().softmax(1), reduction="batchmean"
             )
@@ -269,10 +266,8 @@ def train(reader: Reader, packed: Packed, recipe: Recipe, teacher: Reader | None
         torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
         optimizer.step()
         if step % 200 == 0:
-            print(
-                f"step {step} loss {float(loss.detach()):.3f} done {done:.2f} {time.monotonic() - began:.0f} s",
-                flush=True,
-            )
+            print(f"step {step} loss {float(loss.detach()):.3f} done {done:.2f} {progress.elapsed():.0f} s", flush=True)
+    print(f"{recipe.passes * (step + 1) / len(groups):.2f} passes in {progress.elapsed():.0f} s", flush=True)
 
 
 def answers(reader: Reader, packed: Packed, rows: Any, tokens: int = 64_000) -> list[dict[str, Any]]:
@@ -286,7 +281,7 @@ def answers(reader: Reader, packed: Packed, rows: Any, tokens: int = 64_000) -> 
     position = {int(row): k for k, row in enumerate(rows)}
     for some in batches(packed.lengths(), np.asarray(rows), tokens, 4096, np.random.default_rng(0)):
         batch = packed.batch(some)
-        with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=halves(device)):
+        with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             outputs = reader(batch.ids, batch.mask, batch.statement)
         at = packed.columns["at"][some]
         positions = [position[int(row)] for row in some]
