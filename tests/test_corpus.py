@@ -120,7 +120,7 @@ def test_synoptic_marks_are_spans_of_known_elements() -> None:
 def test_the_policy_says_what_it_rests_on() -> None:
     from medassay.metrics.policy import read_policy
 
-    policy = read_policy(CORPUS / "policies" / "graded-2.json")
+    policy = read_policy(CORPUS / "policies" / "graded-3.json")
     basis = policy.calibration
     assert policy.weights["stability"] == 0  # the reports have no perturbed versions
     assert basis["independent"] < basis["n"] and basis["curve"] and "level above 1" in basis["label"]

@@ -60,8 +60,10 @@ def test_the_tables_are_as_large_as_promised() -> None:
     assert {"statements.split", "sentences.sentences", "sections.sections", "mentions.mentions", "numbers.numbers"} <= {
         *functions()
     }
-    assert {"quantities.quantities", "grades.normalise_grade", "staging.stated", "clauses.clauses"} <= {*functions()}
-    assert {"rules.compare", "rules.within", "assertion.by_rule"} <= {*functions()}
+    assert {"quantities.quantities", "grades.normalise_grade", "passages.passages", "passages.comparable"} <= {
+        *functions()
+    }
+    assert {"rules.compare", "assertion.by_rule"} <= {*functions()}
     assert {"metric rouge1", "metric rougeLsum", "metric bleu", "metric chrf", "metric meteor"} <= {*lexical()}
     assert {"metric logic", "metric hare"} <= {*with_models()}
 

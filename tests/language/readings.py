@@ -7,7 +7,7 @@ import re
 from medassay.language.assertion import by_rule
 from medassay.language.concepts import link
 from medassay.language.graph import Entity, Report
-from medassay.language.rules import CONTRADICTS, Rule
+from medassay.language.rules import Rule
 from medassay.spans import Span
 
 _MARK = re.compile(r"<(\w+) ([^<>]*)>")
@@ -41,11 +41,3 @@ def label(rule: Rule, premise: str, hypothesis: str) -> str | None:
     verdicts = list(rule.compare(reading(premise), reading(hypothesis)))
     assert len(verdicts) <= 1
     return verdicts[0].label if verdicts else None
-
-
-def contradicts_inside_a_report(rule: Rule, premise: str, hypothesis: str) -> bool:
-    """Whether a contradiction that a rule finds is also one between two parts of one report."""
-    reports = reading(premise), reading(hypothesis)
-    contradictions = [verdict for verdict in rule.compare(*reports) if verdict.label == CONTRADICTS]
-    assert contradictions, "the rule finds no contradiction at all"
-    return any(rule.same_subject(verdict, *reports) for verdict in contradictions)

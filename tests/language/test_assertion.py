@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.language.readings import marked
 
-from medassay.language.assertion import TRUST, by_rule, decide_assertions
+from medassay.language.assertion import TRUST, by_rule, decide_assertions, denied
 from medassay.language.lexicon import read_tsv
 from medassay.spans import ASSERTIONS, Link, Reading, Span
 
@@ -120,6 +120,12 @@ def test_named_markers_are_present() -> None:
 
 def test_other_types_are_present() -> None:
     assert ruled("no <site lymph node>, no <grade high grade>, <descriptor No evidence of> <diagnosis tumor>") == "+++a"
+
+
+def test_words_that_are_denied_by_others() -> None:
+    assert denied("No invasive growth.", (3, 18))
+    assert not denied("Invasive growth.", (0, 15))
+    assert not denied("No invasive growth.", (0, 18))
 
 
 def test_spans_may_come_in_any_order() -> None:

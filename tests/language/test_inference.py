@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medassay.errors import ModelError
+from medassay.language.graph import read_reports
 from medassay.language.inference import FEATURES, CombinedNli, combine, features, load_nli
-from medassay.language.rules import CONTRADICTS, ENTAILS, Kind, RuleVerdict
+from medassay.language.rules import CONTRADICTS, ENTAILS, Kind, RuleVerdict, compare
 from medassay.models import load
 from medassay.models.graphs import HOME, ModelSet
 from medassay.models.nli import LABELS, EmbeddedNli
@@ -62,11 +63,10 @@ def test_a_rule_that_speaks_moves_the_embedded_answer() -> None:
     pair = ("Ki-67 is 5 %.", "Ki-67 is 90 %.")
     model = load_nli()
     assert isinstance(model, CombinedNli) and model.name == load("nli").name
-    (judged,) = model.judge([pair])
-    assert judged.verdict is not None and judged.verdict.label == CONTRADICTS
-    rules = features(pair, [judged.verdict])
-    assert judged.probabilities == pytest.approx(combine(load("nli").probabilities([pair])[0], rules, model.weights))
-    np.testing.assert_allclose(model.probabilities([pair, pair])[1], judged.probabilities, atol=1e-6)
+    verdicts = compare(*read_reports(pair))
+    assert CONTRADICTS in [verdict.label for verdict in verdicts]
+    expected = combine(load("nli").probabilities([pair])[0], features(pair, verdicts), model.weights)
+    np.testing.assert_allclose(model.probabilities([pair, pair]), [expected, expected], atol=1e-6)
     assert model.probabilities([]).shape == (0, 3)
 
 

@@ -88,7 +88,6 @@ def test_every_pattern_compiles_with_the_parts_that_it_names() -> None:
         ("panels.tsv", "pattern"),
         ("quantities.tsv", "pattern"),
         ("results.tsv", "pattern"),
-        ("stage_codes.tsv", "pattern"),
         ("stain_words.tsv", "pattern"),
         ("status.tsv", "pattern"),
         ("unobservable.tsv", "pattern"),

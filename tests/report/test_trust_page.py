@@ -52,7 +52,7 @@ def scores(metric: Trust, case: Case) -> dict[str, Score]:
     )
     at = REPORT.index("No necrosis")
     against = {"premise": [at, at + 12], "hypothesis": [at + 13, len(REPORT)], "kind": "negation", "probability": 0.97}
-    logic = Score(0.2, evidence={"contradictions": [{**against, "by": "rules"}]})
+    logic = Score(0.2, evidence={"contradictions": [against]})
     stability = Score(0.7, evidence={"stability": {"stain": 0.9, "attack": 0.5}})
     made = {"grounding": grounding, "logic": logic, "stability": stability}
     return made | {"trust": metric.compose_case(list(made.values()))}

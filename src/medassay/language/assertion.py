@@ -120,6 +120,12 @@ def absent_cue(text: str, words: tuple[int, int]) -> tuple[int, int] | None:
     return ruled.cue if ruled.assertion == "absent" else None
 
 
+def denied(text: str, words: tuple[int, int]) -> bool:
+    """Whether a cue outside the words [start, end) themselves says that they do not hold."""
+    cue = absent_cue(text, words)
+    return cue is not None and (cue[1] <= words[0] or cue[0] >= words[1])
+
+
 def _boundaries(text: str, spans: Sequence[Span]) -> list[int]:
     """Where a clause ends: a full stop that closes a sentence, a semicolon, a bullet, a new paragraph, a colon.
 

@@ -8,15 +8,14 @@ held-out answers of the cross-encoder, turns both into one probability (MODEL_CA
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from medassay.errors import ModelError
-from medassay.language.graph import Report, read_reports
+from medassay.language.graph import read_reports
 from medassay.language.lexicon import named_pattern
-from medassay.language.rules import CONTRADICTS, ENTAILS, RuleVerdict, compare, strongest_verdict
+from medassay.language.rules import CONTRADICTS, ENTAILS, RuleVerdict, compare
 from medassay.language.terms import word_coverage
 from medassay.models import load
 from medassay.models.activations import softmax
@@ -34,16 +33,8 @@ FEATURES = (
 _FAMILIES = ("structure", "assertion", "profile")
 
 
-@dataclass(frozen=True, slots=True)
-class Inference:
-    """The judgement of one pair: three probabilities in the order of `LABELS`, and the rule that spoke, if any."""
-
-    probabilities: tuple[float, float, float]
-    verdict: RuleVerdict | None
-
-
 def load_nli(models: str = "embedded") -> NliModel:
-    """The role `nli` as the metrics use it.
+    """The role `nli`, combined with the rules where it can be.
 
     Args:
         models: as for `medassay.models.load`.
@@ -66,30 +57,14 @@ class CombinedNli:
 
     def probabilities(self, pairs: Sequence[Pair]) -> Matrix:
         """[pairs, 3] probabilities of entailment, neutral, contradiction of (premise, hypothesis) pairs."""
-        rows = [inference.probabilities for inference in self.judge(pairs)]
-        return np.array(rows, np.float32).reshape(len(rows), len(LABELS))
-
-    def judge(
-        self, pairs: Sequence[Pair], readings: Mapping[str, Report] | None = None, *, strict: bool = False
-    ) -> list[Inference]:
-        """Each pair's probabilities and the rule that spoke.
-
-        Args:
-            pairs: (premise, hypothesis) texts.
-            readings: texts that have been read already.
-            strict: both statements are parts of one report.
-        """
-        reports = dict(readings or {})
-        unread = list(dict.fromkeys(text for pair in pairs for text in pair if text not in reports))
-        reports.update(zip(unread, read_reports(unread)))
-        judged: dict[Pair, Inference] = {}
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        reports = dict(zip(texts, read_reports(texts)))
+        combined: dict[Pair, tuple[float, float, float]] = {}
         for pair, chances in zip(pairs, self.model.probabilities(pairs)):
-            if pair in judged:
-                continue
-            verdicts = compare(reports[pair[0]], reports[pair[1]], strict=strict)
-            combined = combine(chances, features(pair, verdicts), self.weights)
-            judged[pair] = Inference(combined, strongest_verdict(verdicts))
-        return [judged[pair] for pair in pairs]
+            if pair not in combined:
+                verdicts = compare(reports[pair[0]], reports[pair[1]])
+                combined[pair] = combine(chances, features(pair, verdicts), self.weights)
+        return np.array([combined[pair] for pair in pairs], np.float32).reshape(len(pairs), len(LABELS))
 
 
 def features(pair: Pair, verdicts: Sequence[RuleVerdict]) -> list[float]:

@@ -4,78 +4,89 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from medassay.cases import Case
 from medassay.language.checks import problem
-from medassay.language.clauses import Clause, Pair, clauses, described, pairs
 from medassay.language.graph import Report, read_reports
-from medassay.language.inference import CombinedNli, load_nli
-from medassay.language.rules import CONTRADICTS, RuleVerdict, compare, strongest_verdict, within
+from medassay.language.passages import Passage, comparable, passages
 from medassay.metrics.base import Metric
 from medassay.metrics.settings import Range
 from medassay.models import load
 from medassay.scores import Score
 
 TOP_SHARE = 0.3
-"""Share of the pairs whose mean counts (the authors' code: K = ceil(0.3 · pairs))."""
+"""Share of the questions whose mean counts (the authors' code: K = ceil(0.3 · pairs))."""
 
 EVIDENCE_FROM = 0.5
 """Probability from which a contradiction is quoted as evidence."""
 
-CONTRADICTION_BY_RULE = 0.95
-"""Probability of a contradiction that a rule found: the rules inside one report are strict."""
-
-AGREEMENT_BY_RULE = 0.02
-"""Probability of a contradiction where a rule found that the two agree."""
-
-PER_SPECIMEN = ("benignity", "cytology", "number", "grade", "margin")
-"""Kinds of verdicts that do not hold in a report of several specimens, where each part has its own."""
-
 CONTRADICTION_SHARE = 0.05
-"""Share of a report's pairs that contradict each other: the model learnt on pairs of which a third did, so its
+"""Share of a report's passages that contradict the others: the model learnt on pairs of which a third did, so its
 odds are scaled down to this share."""
+
+MOST = 100
+"""Passages of one specimen that are asked about at most, the first ones; only very long texts reach it."""
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedPair:
-    """Two compared statements, which may be the same one: p(contradiction) and, where a rule decided, its verdict."""
+class Question:
+    """A passage that is held against other passages of its report.
 
-    pair: Pair
-    probability: float
-    verdict: RuleVerdict | None
+    In the mode `clinical` these are all others on the same specimen, in the mode `paper` a single one.
+    """
+
+    premise: tuple[Passage, ...]
+    hypothesis: Passage
 
     @property
-    def undecided(self) -> bool:
-        """Whether no rule decided, so that the model is asked."""
-        return self.verdict is None
+    def text(self) -> str:
+        """The premise as one text."""
+        return " ".join(passage.text for passage in self.premise)
+
+    def position(self, offset: int) -> int:
+        """Where a character of the premise's text stands in the report."""
+        for passage in self.premise:
+            if offset <= len(passage.text):
+                return passage.start + offset
+            offset -= len(passage.text) + 1
+        return self.premise[-1].end
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """p(contradiction) of a question, where the premise decides it ([start, end) of the report), and in what kind."""
+
+    question: Question
+    probability: float
+    start: int
+    end: int
+    kind: str
 
 
 class Logic(Metric):
-    """S_l of PathGLS (section 3.3): 1 − the mean of the K highest p(contradiction) over pairs of statements.
+    """S_l of PathGLS (section 3.3): 1 − the mean of the K highest p(contradiction).
 
-    0 to 1, higher is better; 1 means that no two statements exclude one another. Pairs come from the report's
-    own statements: those that speak of the same marker, finding, diagnosis, margin, node, stage, grade, side or
-    measurement, and descriptions with the diagnosis they are to support; where these are few, every statement
-    with the diagnosis. Statements on different specimens or other points in time are never paired. p is 0.95
-    where the structured comparison finds a contradiction and 0.02 where it finds agreement; otherwise the role
-    `nli` gives it, its odds scaled to how rare contradictions are. Part `pairs` counts the pairs,
-    `contradictions` those above one half.
+    0 to 1, higher is better; 1 means that nothing the report says excludes anything else in it. Each passage (sentence
+    or line) is held against all others on the same specimen: the role `checker` says how likely they contradict it,
+    and its odds are scaled to how rare contradictions are. Passages about another time, and the clinical and gross
+    sections, are left out. Part `statements` counts the passages that were asked about, `contradictions` those above
+    one half, two passages that contradict each other once.
 
-    mode: `clinical`, as above, or `paper`: the published pairs alone (statements of findings with statements of
-    diagnoses) and the model's plain p(contradiction), no rules. k: how many pairs count; by default
-    ceil(0.3 · pairs), as in the authors' code. A report without comparable statements is not assessed, never 1.
+    mode: `clinical`, as above, or `paper`: every statement of findings with every statement of a diagnosis, and the
+    plain p(contradiction) of the role `nli` (part `statements` counts the pairs). k: how many count; by default
+    ceil(0.3 · n), as in the authors' code. A report without passages to compare is not assessed, never 1.
 
-    Evidence: {"pairs": n, "contradictions": [{"premise": [start, end], "hypothesis": [start, end], "kind",
-    "probability", "by": "rule" | "model"}], "sentences": […]}, offsets in the candidate.
+    Evidence: {"statements": n, "contradictions": [{"premise": [start, end], "hypothesis": [start, end], "kind",
+    "probability"}], "sentences": […]}, offsets in the candidate; the premise is what decides.
     """
 
     name = "logic"
     summary = "does the report contradict itself (PathGLS, no reference)"
     defined = "PathGLS §3.3; docs/metrics/logic.md"
     needs = frozenset({"candidate"})
-    parts = ("pairs", "contradictions")
+    parts = ("statements", "contradictions")
 
     def __init__(
         self,
@@ -86,112 +97,86 @@ class Logic(Metric):
     ) -> None:
         super().__init__()
         self.mode, self.models, self.k = mode, models, k
-        self.model = load("nli", models) if mode == "paper" else load_nli(models)
-        self.roles = (("nli", models), ("ner", models), ("re", models))
+        if mode == "paper":
+            self.model: Any = load("nli", models)
+            self.roles = (("nli", models), ("ner", models), ("re", models))
+        else:
+            self.model = load("checker", models)
+            self.roles = (("checker", models),)
 
     def settings(self) -> Mapping[str, object]:
         return {
             "mode": self.mode,
             "models": self.model.name,
-            "k": self.k or f"ceil({TOP_SHARE}·pairs)",
+            "k": self.k or f"ceil({TOP_SHARE}·n)",
             "few": "unscored",
         }
 
     def measure(self, cases: Sequence[Case], evidence: bool = False) -> list[Score]:
         reasons = [problem(case.candidate) for case in cases]
-        ready = [case for case, reason in zip(cases, reasons) if reason is None]
-        scores = iter(self._scores(read_reports([case.candidate for case in ready], self.models)))
+        texts = [case.candidate for case, reason in zip(cases, reasons) if reason is None]
+        scores = iter(self._scores(texts))
         return [Score.none(f"candidate {reason}") if reason is not None else next(scores) for reason in reasons]
 
-    def _scores(self, reports: Sequence[Report]) -> list[Score]:
-        """All pairs of all reports go to the model at once, each distinct pair of texts once."""
-        clauses_by_report = [clauses(report) for report in reports]
+    def _scores(self, texts: Sequence[str]) -> list[Score]:
+        """All questions of all reports go to the model at once."""
         if self.mode == "paper":
-            pairs_by_report = [
-                [ComparedPair(statement_pair, 0.0, None) for statement_pair in described(statements)]
-                for statements in clauses_by_report
-            ]
+            asked = [list(described(passages(report.text), report)) for report in read_reports(texts, self.models)]
+            answers = iter(self._inferred([question for questions in asked for question in questions]))
         else:
-            pairs_by_report = [[*_inside(statements), *_between(statements)] for statements in clauses_by_report]
-        probabilities = self._model_probabilities(clauses_by_report, pairs_by_report)
+            asked = [list(against_the_rest(text)) for text in texts]
+            answers = iter(self._checked([question for questions in asked for question in questions]))
+        return [self._score([next(answers) for _ in questions]) for questions in asked]
+
+    def _checked(self, questions: Sequence[Question]) -> list[Answer]:
+        checks = self.model.check([(question.text, question.hypothesis.text) for question in questions])
         return [
-            self._score(
-                statements,
-                [
-                    replace(pair, probability=self._calibrated(probabilities[_texts(statements, pair)]))
-                    if pair.undecided
-                    else pair
-                    for pair in compared
-                ],
+            Answer(
+                question,
+                scaled(check.probabilities[2]),
+                question.position(check.start),
+                question.position(check.end),
+                check.kind,
             )
-            for statements, compared in zip(clauses_by_report, pairs_by_report)
+            for question, check in zip(questions, checks)
         ]
 
-    def _model_probabilities(
-        self, clauses_by_report: Sequence[Sequence[Clause]], pairs_by_report: Sequence[Sequence[ComparedPair]]
-    ) -> dict[tuple[str, str], float]:
-        """The model's p(contradiction) of the pairs that no rule decided."""
-        read: dict[str, Report] = {
-            clause.sentence: clause.report for statements in clauses_by_report for clause in statements
-        }
-        questions = list(
-            dict.fromkeys(
-                _texts(statements, pair)
-                for statements, compared in zip(clauses_by_report, pairs_by_report)
-                for pair in compared
-                if pair.undecided
-            )
-        )
-        if not questions:
-            return {}
-        if isinstance(self.model, CombinedNli):
-            judged = self.model.judge(questions, read, strict=True)
-            return {question: verdict.probabilities[2] for question, verdict in zip(questions, judged)}
-        return dict(zip(questions, self.model.probabilities(questions)[:, 2].tolist()))
+    def _inferred(self, questions: Sequence[Question]) -> list[Answer]:
+        chances = self.model.probabilities([(question.text, question.hypothesis.text) for question in questions])
+        return [
+            Answer(question, float(chance), question.premise[0].start, question.premise[0].end, "description")
+            for question, chance in zip(questions, chances[:, 2])
+        ]
 
-    def _calibrated(self, chance: float) -> float:
-        """The model's probability, scaled to how rare contradictions are; as it is in paper mode."""
-        return chance if self.mode == "paper" else scaled(chance)
-
-    def _score(self, statements: Sequence[Clause], compared: Sequence[ComparedPair]) -> Score:
-        if not compared:
-            few = (
-                f"its {len(statements)} statements share no subject"
-                if len(statements) > 1
-                else "too few statements to compare"
-            )
-            return Score.none(f"not assessed: {few}")
-        value = 1.0 - top_mean([pair.probability for pair in compared], self.k)
-        contradictions = [pair for pair in compared if pair.probability >= EVIDENCE_FROM]
-        parts = {"pairs": float(len(compared)), "contradictions": float(len(contradictions))}
-        return Score(value, parts=parts, evidence=contradiction_evidence(statements, contradictions, len(compared)))
+    def _score(self, answers: Sequence[Answer]) -> Score:
+        if not answers:
+            return Score.none("not assessed: too few statements to compare")
+        value = 1.0 - top_mean([answer.probability for answer in answers], self.k)
+        contradictions = found_once([answer for answer in answers if answer.probability >= EVIDENCE_FROM])
+        parts = {"statements": float(len(answers)), "contradictions": float(len(contradictions))}
+        return Score(value, parts=parts, evidence=contradiction_evidence(contradictions, len(answers)))
 
 
-def _inside(statements: Sequence[Clause]) -> Iterator[ComparedPair]:
-    """The parts of one statement that a rule finds to contradict or to repeat each other."""
-    for i, statement in enumerate(statements):
-        for verdict in within(statement.report):
-            yield ComparedPair(Pair(i, i, verdict.kind), _chance(verdict), verdict)
+def against_the_rest(text: str) -> Iterator[Question]:
+    """Each passage of a report with all others on the same specimen."""
+    for group in comparable(text):
+        if len(group) < 2:
+            continue
+        for number, passage in enumerate(group[:MOST]):
+            if not passage.is_heading:
+                yield Question((*group[:number], *group[number + 1 :]), passage)
 
 
-def _between(statements: Sequence[Clause]) -> Iterator[ComparedPair]:
-    """The pairs of statements, with the verdict of the structured comparison where it has one."""
-    for pair in pairs(list(statements)):
-        verdict = strongest_verdict(
-            compare(statements[pair.premise].report, statements[pair.hypothesis].report, strict=True)
-        )
-        if verdict is not None and verdict.kind in PER_SPECIMEN and statements[pair.premise].many:
-            verdict = None
-        yield ComparedPair(pair, 0.0 if verdict is None else _chance(verdict), verdict)
-
-
-def _chance(verdict: RuleVerdict) -> float:
-    return CONTRADICTION_BY_RULE if verdict.label == CONTRADICTS else AGREEMENT_BY_RULE
-
-
-def _texts(statements: Sequence[Clause], pair: ComparedPair) -> tuple[str, str]:
-    """Premise and hypothesis as they are put to the model."""
-    return statements[pair.pair.premise].sentence, statements[pair.pair.hypothesis].sentence
+def described(statements: Sequence[Passage], report: Report) -> Iterator[Question]:
+    """Every statement of findings with every statement of a diagnosis: the pairs of the published method."""
+    types = [
+        {entity.type for entity in report.entities if passage.start <= entity.start and entity.end <= passage.end}
+        for passage in statements
+    ]
+    diagnoses = [passage for passage, kinds in zip(statements, types) if "diagnosis" in kinds]
+    for passage, kinds in zip(statements, types):
+        if "diagnosis" not in kinds and kinds & {"finding", "marker"}:
+            yield from (Question((passage,), diagnosis) for diagnosis in diagnoses)
 
 
 def top_mean(chances: Sequence[float], k: Annotated[int | None, Range(1)] = None) -> float:
@@ -214,41 +199,40 @@ def scaled(chance: float, rare: float = CONTRADICTION_SHARE) -> float:
     return chance * odds / (chance * odds + (1.0 - chance))
 
 
-def contradiction_evidence(
-    statements: Sequence[Clause], contradictions: Sequence[ComparedPair], pairs_compared: int
-) -> dict[str, Any]:
-    """The contradictions as evidence, the surest first, and the statements that carry them for the page."""
-    ordered = sorted(contradictions, key=lambda pair: (-pair.probability, statements[pair.pair.premise].start))
+def found_once(answers: Sequence[Answer]) -> list[Answer]:
+    """The contradictions, the surest first; of two passages that are each contradicted by the other, one."""
+    kept: list[Answer] = []
+    for answer in sorted(answers, key=lambda answer: (-answer.probability, answer.question.hypothesis.start)):
+        passage = answer.question.hypothesis
+        if not any(
+            _overlap((passage.start, passage.end), (other.start, other.end))
+            and _overlap((answer.start, answer.end), (other.question.hypothesis.start, other.question.hypothesis.end))
+            for other in kept
+        ):
+            kept.append(answer)
+    return kept
+
+
+def _overlap(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    return first[0] < second[1] and second[0] < first[1]
+
+
+def contradiction_evidence(contradictions: Sequence[Answer], asked: int) -> dict[str, Any]:
+    """The contradictions as evidence, and the statements that carry them for the page."""
     listed, sentences = [], []
-    for pair in ordered:
-        premise, hypothesis = _spans(statements, pair)
-        by = "model" if pair.verdict is None else "rule"
-        kind = pair.pair.kind if pair.verdict is None else pair.verdict.kind
+    for answer in contradictions:
+        passage = answer.question.hypothesis
         listed.append(
             {
-                "premise": list(premise[:2]),
-                "hypothesis": list(hypothesis[:2]),
-                "kind": kind,
-                "probability": round(pair.probability, 3),
-                "by": by,
+                "premise": [answer.start, answer.end],
+                "hypothesis": [passage.start, passage.end],
+                "kind": answer.kind,
+                "probability": round(answer.probability, 3),
             }
         )
-        score = round(1 - pair.probability, 3)
-        for this, other in ((premise, hypothesis), (hypothesis, premise)):
-            note = f"contradicts “{other[2]}” ({kind}, by {by})"
-            sentences.append({"side": "candidate", "start": this[0], "end": this[1], "score": score, "note": note})
-    return {"pairs": pairs_compared, "contradictions": listed, "sentences": sentences}
-
-
-def _spans(statements: Sequence[Clause], pair: ComparedPair) -> tuple[tuple[int, int, str], tuple[int, int, str]]:
-    """(start, end, words) of both sides; inside one statement the two parts of it."""
-    premise, hypothesis = statements[pair.pair.premise], statements[pair.pair.hypothesis]
-    if premise is not hypothesis or pair.verdict is None:
-        return (premise.start, premise.end, premise.report.text), (
-            hypothesis.start,
-            hypothesis.end,
-            hypothesis.report.text,
+        note = f"contradicted by the rest of the report ({answer.kind})"
+        score = round(1 - answer.probability, 3)
+        sentences.append(
+            {"side": "candidate", "start": passage.start, "end": passage.end, "score": score, "note": note}
         )
-    text = premise.report.text
-    (a, b), (c, d) = pair.verdict.premise, pair.verdict.hypothesis
-    return (premise.start + a, premise.start + b, text[a:b]), (premise.start + c, premise.start + d, text[c:d])
+    return {"statements": asked, "contradictions": listed, "sentences": sentences}

@@ -2,7 +2,7 @@
 
 In the embedded set it is the reader that is behind `checker`, in sets trained by `medassay train nli` a pair model.
 This is the neural model alone. `medassay.language.inference.load_nli` combines it with the structured
-comparison of both statements, which is what the metrics use.
+comparison of both statements.
 """
 
 from __future__ import annotations

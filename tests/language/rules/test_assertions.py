@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.language.readings import contradicts_inside_a_report, label, reading
+from tests.language.readings import label, reading
 
 from medassay.language.rules import CONTRADICTS, ENTAILS
 from medassay.language.rules.assertions import AssertionRule
@@ -36,16 +36,3 @@ def test_a_broader_denial_is_less_sure() -> None:
         for premise in ("No <diagnosis renal cell carcinoma>.", "No <diagnosis malignancy>.")
     )
     assert 0.0 < broader < exact
-
-
-@pytest.mark.parametrize(
-    ("premise", "hypothesis", "expected"),
-    [
-        ("No <finding necrosis>.", "<finding Necrosis> is seen.", True),
-        ("The remaining tissue has no <finding necrosis>.", "<finding Necrosis> is seen.", False),
-        ("No <diagnosis carcinoma> in the nodes.", "A <diagnosis carcinoma>.", False),
-        ("No <diagnosis carcinoma> is seen.", "A <diagnosis carcinoma>.", True),
-    ],
-)
-def test_inside_one_report(premise: str, hypothesis: str, expected: bool) -> None:
-    assert contradicts_inside_a_report(RULE, premise, hypothesis) == expected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.language.readings import contradicts_inside_a_report, label
+from tests.language.readings import label
 
 from medassay.language.rules import CONTRADICTS
 from medassay.language.rules.gleason import GleasonRule, gleason_patterns
@@ -35,7 +35,3 @@ def test_patterns(text: str, expected: dict[int, str]) -> None:
 )
 def test_compared(premise: str, hypothesis: str, expected: str | None) -> None:
     assert label(RULE, premise, hypothesis) == expected
-
-
-def test_inside_one_report() -> None:
-    assert contradicts_inside_a_report(RULE, "Gleason score 7 (4+3).", "Gleason pattern 4 is not identified.")

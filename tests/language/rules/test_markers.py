@@ -1,9 +1,9 @@
-"""Results of markers, compared between statements and within one."""
+"""Results of markers."""
 
 from __future__ import annotations
 
 import pytest
-from tests.language.readings import contradicts_inside_a_report, label, reading
+from tests.language.readings import label, reading
 
 from medassay.language.rules import CONTRADICTS, ENTAILS, Kind
 from medassay.language.rules.markers import MarkerRule
@@ -34,30 +34,3 @@ def test_the_spans_are_the_markers_with_their_results() -> None:
     assert verdict.kind is Kind.MARKER and 0.0 < verdict.weight <= 1.0
     assert premise.text[slice(*verdict.premise)] == "CK7 is positive"
     assert hypothesis.text[slice(*verdict.hypothesis)] == "CK7 is negative"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("ER+, PR+ and HER2−, i.e. a triple-negative tumor.", [CONTRADICTS, CONTRADICTS, ENTAILS]),
-        ("ER positive, PR negative.", []),
-        ("ER positive in 0 % of cells.", []),  # a share of 0 is a negative result
-        ("PR negative in 40 % of cells.", [CONTRADICTS]),
-    ],
-)  # fmt: skip
-def test_a_statement_may_contradict_itself(text: str, expected: list[str]) -> None:
-    assert sorted(verdict.label for verdict in RULE.within(reading(text))) == sorted(expected)
-
-
-@pytest.mark.parametrize(
-    ("premise", "hypothesis", "expected"),
-    [
-        ("CD5 is positive.", "CD5 is negative.", True),
-        ("The neoplastic cells are CD5 negative.", "Scattered CD5 positive lymphocytes.", False),
-        ("HER2 is negative.", "HER2 is amplified by FISH.", False),
-        ("HER2 2+.", "HER2 negative.", False),
-        ("The CD5 positive control worked.", "CD5 is negative.", False),
-    ],
-)
-def test_inside_one_report(premise: str, hypothesis: str, expected: bool) -> None:
-    assert contradicts_inside_a_report(RULE, premise, hypothesis) == expected

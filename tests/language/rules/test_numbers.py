@@ -1,9 +1,9 @@
-"""Numbers that measure one thing, between statements and inside one report."""
+"""Numbers that measure one thing."""
 
 from __future__ import annotations
 
 import pytest
-from tests.language.readings import contradicts_inside_a_report, label
+from tests.language.readings import label
 
 from medassay.language.rules import CONTRADICTS, ENTAILS
 from medassay.language.rules.numbers import NumberRule
@@ -27,16 +27,3 @@ def test_numbers_about_one_thing(premise: str, hypothesis: str, expected: str | 
 
 def test_a_number_that_any_of_the_premise_allows_is_no_contradiction() -> None:
     assert label(RULE, "The tumor is 12 mm; a second tumor is 30 mm.", "The tumor is 30 mm.") == ENTAILS
-
-
-@pytest.mark.parametrize(
-    ("premise", "hypothesis", "expected"),
-    [
-        ("The tumor measures 12 mm.", "The tumor measures 30 mm.", True),
-        ("The largest tumor measures 12 mm.", "The tumor measures 30 mm.", False),
-        ("Fragments of tumor, 12 mm.", "The tumor measures 30 mm.", False),
-        ("3 of 12 cores contain carcinoma.", "5 of 14 cores contain carcinoma.", False),
-    ],
-)
-def test_inside_one_report(premise: str, hypothesis: str, expected: bool) -> None:
-    assert contradicts_inside_a_report(RULE, premise, hypothesis) == expected

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.language.readings import contradicts_inside_a_report, label, reading
+from tests.language.readings import label, reading
 
 from medassay.language.rules import CONTRADICTS, Kind
-from medassay.language.rules.oppositions import OppositionRule, opposing_sides, oppositions
+from medassay.language.rules.oppositions import OppositionRule, oppositions
 
 RULE = OppositionRule()
 
@@ -36,20 +36,3 @@ def test_both_must_speak_of_what_it_is_about() -> None:
 
 def test_what_is_denied_takes_no_side() -> None:
     assert label(RULE, "The cells are monoclonal.", "No evidence of a polyclonal infiltrate.") is None
-
-
-def test_sides_are_told_apart() -> None:
-    (first,), (second,) = opposing_sides("a polyclonal infiltrate"), opposing_sides("a monoclonal infiltrate")
-    assert first[:-1] == second[:-1] and {first[-1], second[-1]} == {"a", "b"}
-
-
-@pytest.mark.parametrize(
-    ("premise", "hypothesis", "expected"),
-    [
-        ("The tumor is unifocal.", "Three separate tumor foci are present.", True),
-        ("The cells are monoclonal.", "The adjacent infiltrate is polyclonal.", False),
-        ("The infiltrate is monoclonal.", "The infiltrate is polyclonal.", True),
-    ],
-)
-def test_inside_one_report(premise: str, hypothesis: str, expected: bool) -> None:
-    assert contradicts_inside_a_report(RULE, premise, hypothesis) == expected

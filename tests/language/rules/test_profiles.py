@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.language.readings import contradicts_inside_a_report, label, reading
+from tests.language.readings import label, reading
 
 from medassay.language.rules import CONTRADICTS, ENTAILS
 from medassay.language.rules.profiles import ProfileRule
@@ -35,14 +35,3 @@ def test_doubt_and_additions_halve_the_weight() -> None:
     sure = weight(STROMAL, "Gastrointestinal stromal tumour.")
     assert weight(f"{STROMAL} Molecular results pending.", "Gastrointestinal stromal tumour.") == sure / 2
     assert weight(STROMAL, "Another gastrointestinal stromal tumour.") == sure / 2
-
-
-@pytest.mark.parametrize(
-    ("premise", "hypothesis", "expected"),
-    [
-        ("Lymphoma: CD20+, PAX5+, CD3−, CD5−.", "Peripheral T-cell lymphoma.", True),
-        ("Kidney: plant-like membranes, raisinoid nuclei, perinuclear haloes.", "Renal oncocytoma.", False),
-    ],
-)
-def test_inside_one_report_stains_are_needed(premise: str, hypothesis: str, expected: bool) -> None:
-    assert contradicts_inside_a_report(RULE, premise, hypothesis) == expected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.language.readings import contradicts_inside_a_report, label
+from tests.language.readings import label
 
 from medassay.language.rules import CONTRADICTS, ENTAILS
 from medassay.language.rules.sides import SideRule
@@ -23,7 +23,3 @@ RULE = SideRule()
 )
 def test_sides(premise: str, hypothesis: str, expected: str | None) -> None:
     assert label(RULE, premise, hypothesis) == expected
-
-
-def test_a_report_may_speak_of_both_sides() -> None:
-    assert not contradicts_inside_a_report(RULE, "Left mastectomy.", "Right mastectomy.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.language.readings import contradicts_inside_a_report, label, reading
+from tests.language.readings import label, reading
 
 from medassay.language.rules import CONTRADICTS
 from medassay.language.rules.site_status import SiteStatusRule, site_statuses
@@ -32,15 +32,3 @@ def test_a_plain_statement_only() -> None:
 )
 def test_compared(premise: str, hypothesis: str, expected: str | None) -> None:
     assert label(RULE, premise, hypothesis) == expected
-
-
-@pytest.mark.parametrize(
-    ("premise", "hypothesis", "expected"),
-    [
-        ("The <site left ovary> is unremarkable.", "The <site left ovary> is infiltrated.", True),
-        ("The remaining <site left ovary> is unremarkable.", "The <site left ovary> is infiltrated.", False),
-        ("The <site spleen> is normal.", "The <site spleen> with its nodes is infiltrated.", False),
-    ],
-)
-def test_inside_one_report(premise: str, hypothesis: str, expected: bool) -> None:
-    assert contradicts_inside_a_report(RULE, premise, hypothesis) == expected

@@ -1,27 +1,9 @@
-"""Which verdict counts, and that every kind of the tables is known."""
+"""Every kind and every weight of the tables is known."""
 
 from __future__ import annotations
 
 from medassay.language.lexicon import read_tsv
-from medassay.language.rules import CONTRADICTS, ENTAILS, RULES, Kind, RuleVerdict, strongest_verdict
-
-
-def verdict(label: str, weight: float, kind: Kind = Kind.MARKER) -> RuleVerdict:
-    return RuleVerdict(label, kind, (0, 1), (0, 1), weight)
-
-
-def test_a_contradiction_counts_before_a_surer_entailment() -> None:
-    assert strongest_verdict([verdict(ENTAILS, 0.9), verdict(CONTRADICTS, 0.6)]) == verdict(CONTRADICTS, 0.6)
-
-
-def test_the_surest_counts_and_of_equal_ones_the_first() -> None:
-    first, second = verdict(ENTAILS, 0.7), verdict(ENTAILS, 0.7, Kind.NUMBER)
-    assert strongest_verdict([verdict(ENTAILS, 0.6), first, second]) is first
-
-
-def test_what_is_not_sure_does_not_count() -> None:
-    assert strongest_verdict([verdict(CONTRADICTS, 0.49)]) is None
-    assert strongest_verdict([]) is None
+from medassay.language.rules import RULES, Kind
 
 
 def test_every_opposition_is_of_a_known_kind() -> None:

@@ -21,12 +21,9 @@ from medassay.language.rules.profiles import ProfileRule
 from medassay.language.rules.sides import SideRule
 from medassay.language.rules.site_status import SiteStatusRule
 from medassay.language.rules.statuses import StatusRule
-from medassay.language.rules.subject import on_other_side
-from medassay.language.rules.verdict import CONTRADICTS, ENTAILS, Kind, RuleVerdict, strongest_verdict
+from medassay.language.rules.verdict import CONTRADICTS, ENTAILS, Kind, RuleVerdict
 
-__all__ = [
-    "CONTRADICTS", "ENTAILS", "RULES", "Kind", "Rule", "RuleVerdict", "compare", "strongest_verdict", "within",
-]  # fmt: skip
+__all__ = ["CONTRADICTS", "ENTAILS", "RULES", "Kind", "Rule", "RuleVerdict", "compare"]
 
 RULES: tuple[Rule, ...] = (
     MarkerRule(),
@@ -40,33 +37,13 @@ RULES: tuple[Rule, ...] = (
     AssertionRule(),
     ProfileRule(),
 )
-"""Every rule; of two verdicts of equal weight that of the earlier rule counts."""
+"""Every rule, in the order of the verdicts."""
 
 LONGEST = 4_000
 """Characters of a statement that are compared, so that a text without sentences takes no time without bound."""
 
 
-def compare(premise: Report, hypothesis: Report, *, strict: bool = False) -> list[RuleVerdict]:
-    """Every verdict on two statements that have been read, in the order of the rules.
-
-    Args:
-        strict: the two are parts of one report, which may speak of several lesions, sites and measured things: a
-            contradiction then needs to be surely about the same one.
-    """
+def compare(premise: Report, hypothesis: Report) -> list[RuleVerdict]:
+    """Every verdict on two statements that have been read, in the order of the rules."""
     premise, hypothesis = premise.beginning(LONGEST), hypothesis.beginning(LONGEST)
-    verdicts = [(rule, verdict) for rule in RULES for verdict in rule.compare(premise, hypothesis)]
-    if not strict:
-        return [verdict for _, verdict in verdicts]
-    other_side = on_other_side(premise.text, hypothesis.text)
-    return [
-        verdict
-        for rule, verdict in verdicts
-        if verdict.label == ENTAILS or (not other_side and rule.same_subject(verdict, premise, hypothesis))
-    ]
-
-
-def within(report: Report) -> list[RuleVerdict]:
-    """Every verdict on the parts of one statement: a marker stated twice, a score and its group, a sum and its grade,
-    margins and nodes that are free and involved. Both spans are in the same text."""
-    report = report.beginning(LONGEST)
-    return [verdict for rule in RULES for verdict in rule.within(report)]
+    return [verdict for rule in RULES for verdict in rule.compare(premise, hypothesis)]

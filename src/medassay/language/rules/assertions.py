@@ -11,7 +11,6 @@ from medassay.language.concepts import ancestors, behaviour
 from medassay.language.graph import Entity, Report
 from medassay.language.lexicon import named_pattern, plain_words
 from medassay.language.rules.base import Rule
-from medassay.language.rules.subject import has_same_scope, is_limited_nearby
 from medassay.language.rules.verdict import CONTRADICTS, ENTAILS, Kind, RuleVerdict
 from medassay.language.terms import stems, word_coverage
 
@@ -51,11 +50,6 @@ class AssertionRule(Rule):
                 elif other.assertion == "possible" and entity.assertion == "absent":
                     weight = self.weights["possible and absent"] * identity
                     yield RuleVerdict(CONTRADICTS, Kind.ASSERTION, *spans, weight)
-
-    def same_subject(self, verdict: RuleVerdict, premise: Report, hypothesis: Report) -> bool:
-        if verdict.weight < self.weights["least inside one report"]:
-            return False
-        return not is_limited_nearby(verdict, premise, hypothesis) and has_same_scope(verdict, premise, hypothesis)
 
     def _identity(self, first: Entity, second: Entity) -> float:
         """How surely two entities are one thing for a denial, 0–1: the same, or the denied one is the broader."""

@@ -1,4 +1,4 @@
-"""The contract of a rule: it compares two statements, and may compare the parts of one."""
+"""The contract of a rule: it compares two statements."""
 
 from __future__ import annotations
 
@@ -25,15 +25,3 @@ class Rule(ABC):
     @abstractmethod
     def compare(self, premise: Report, hypothesis: Report) -> Iterator[RuleVerdict]:
         """Every verdict of this rule on two statements; none where they hold nothing that it can compare."""
-
-    @abstractmethod
-    def same_subject(self, verdict: RuleVerdict, premise: Report, hypothesis: Report) -> bool:
-        """Whether a contradiction between two parts of one report is surely about one thing.
-
-        A report speaks of several lesions, specimens, sites and measured things: `no tumour in the adrenal gland` does
-        not deny the renal carcinoma, and two sizes are mostly the sizes of two things.
-        """
-
-    def within(self, report: Report) -> Iterator[RuleVerdict]:
-        """Verdicts on the parts of one statement; by default none. Both spans are in the same text."""
-        return iter(())

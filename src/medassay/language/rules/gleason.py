@@ -31,9 +31,6 @@ class GleasonRule(Rule):
             spans = (0, len(premise.text)), (0, len(hypothesis.text))
             yield RuleVerdict(CONTRADICTS, Kind.GLEASON, *spans, self.weights["excluded pattern"])
 
-    def same_subject(self, verdict: RuleVerdict, premise: Report, hypothesis: Report) -> bool:
-        return True
-
 
 @lru_cache(maxsize=20_000)
 def gleason_patterns(text: str) -> tuple[tuple[int, str], ...]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from medassay.language.assertion import denied
 from medassay.language.graph import Report
 from medassay.language.lexicon import expression, read_tsv
 from medassay.language.rules.base import Rule
-from medassay.language.rules.subject import denied, has_same_scope, is_limited_nearby, is_reversed
 from medassay.language.rules.verdict import CONTRADICTS, Kind, RuleVerdict
 
 
@@ -45,17 +45,6 @@ def oppositions() -> tuple[Opposition, ...]:
     )
 
 
-@lru_cache(maxsize=20_000)
-def opposing_sides(text: str) -> frozenset[str]:
-    """Which sides of which oppositions a text takes, as keys `side 3a`, `side 3b`."""
-    return frozenset(
-        f"side {number}{side}"
-        for number, opposition in enumerate(oppositions())
-        for side, pattern in (("a", opposition.first), ("b", opposition.second))
-        if pattern.search(text)
-    )
-
-
 class OppositionRule(Rule):
     """One side of an opposition in one statement, the other side in the other; what is denied does not count."""
 
@@ -74,11 +63,3 @@ class OppositionRule(Rule):
                     continue
                 weight = self.weights["opposite sides"]
                 yield RuleVerdict(CONTRADICTS, opposition.kind, left.span(), right.span(), weight)
-
-    def same_subject(self, verdict: RuleVerdict, premise: Report, hypothesis: Report) -> bool:
-        if verdict.kind is Kind.FOCALITY:
-            return True
-        reports = premise, hypothesis
-        return not (is_reversed(verdict, *reports) or is_limited_nearby(verdict, *reports)) and has_same_scope(
-            verdict, *reports
-        )

@@ -12,8 +12,6 @@ from medassay.language.rules.verdict import CONTRADICTS, ENTAILS, Kind, RuleVerd
 
 _UNSURE = named_pattern("unsure")
 _ASIDE = named_pattern("aside")
-_CONFLICTS = 2
-"""Stains against a diagnosis that a contradiction inside one report needs."""
 
 
 class ProfileRule(Rule):
@@ -45,12 +43,6 @@ class ProfileRule(Rule):
         weight *= weights["undecided premise"] if _UNSURE.search(premise.text) else 1.0
         weight *= weights["hypothesis adds"] if _ASIDE.search(hypothesis.text) else 1.0
         yield RuleVerdict(label, Kind.PROFILE, (0, len(premise.text)), (0, len(hypothesis.text)), weight)
-
-    def same_subject(self, verdict: RuleVerdict, premise: Report, hypothesis: Report) -> bool:
-        profile = knowledge.named(hypothesis.text)
-        if profile is None or verdict.weight < self.weights["least inside one report"]:
-            return False
-        return knowledge.fit(knowledge.read_findings(premise.text), profile).conflicts >= _CONFLICTS
 
 
 def _denies_all(report: Report) -> bool:

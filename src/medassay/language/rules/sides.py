@@ -34,9 +34,6 @@ class SideRule(Rule):
         elif side == other and own_words & other_words:
             yield RuleVerdict(ENTAILS, Kind.SIDE, *spans, self.weights["same side"])
 
-    def same_subject(self, verdict: RuleVerdict, premise: Report, hypothesis: Report) -> bool:
-        return False  # a report speaks of more than one side
-
 
 def _sides(text: str) -> list[tuple[str, frozenset[str], int, int]]:
     """(side, the words after it, start, end) of each side that a text names."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from medassay.language.assertion import denied
 from medassay.language.graph import Report
 from medassay.language.lexicon import named_pattern, plain_words
 from medassay.language.rules.base import Rule
-from medassay.language.rules.subject import PART, denied, is_limited
 from medassay.language.rules.verdict import CONTRADICTS, Characters, Kind, RuleVerdict
 from medassay.language.terms import words
 
 _NORMAL = named_pattern("normal")
 _INVADED = named_pattern("invaded")
+_PART = named_pattern("margins or nodes")
 _BOTH_SIDES = named_pattern("both sides before")
 
 
@@ -28,19 +29,6 @@ class SiteStatusRule(Rule):
                 if site == other and involved != other_involved:
                     yield RuleVerdict(CONTRADICTS, Kind.SITE_STATUS, other_span, span, self.weights["free and invaded"])
 
-    def same_subject(self, verdict: RuleVerdict, premise: Report, hypothesis: Report) -> bool:
-        """One site under one name, or part of a name; beside margins or nodes, one name of two words."""
-        first, second = premise.text, hypothesis.text
-        if is_limited(first, second):
-            return False
-        name, other = (
-            frozenset(words(first[slice(*verdict.premise)])),
-            frozenset(words(second[slice(*verdict.hypothesis)])),
-        )
-        if PART.search(first) or PART.search(second):
-            return name == other and len(name) > 1
-        return bool(name) and bool(other) and (name <= other or other <= name)
-
 
 def site_statuses(report: Report) -> list[tuple[str, bool, Characters]]:
     """(site with its side, whether tumour is there, its characters) for the sites of a plain statement."""
@@ -52,7 +40,7 @@ def site_statuses(report: Report) -> list[tuple[str, bool, Characters]]:
     statuses = []
     positions = plain_words("position")
     for entity in report.entities:
-        if entity.type != "site" or entity.concept is None or PART.search(entity.text):
+        if entity.type != "site" or entity.concept is None or _PART.search(entity.text):
             continue
         position = " ".join(sorted(set(words(entity.text)) & positions))
         both = _BOTH_SIDES.search(report.text[max(0, entity.start - 40) : entity.start])

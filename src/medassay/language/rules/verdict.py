@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 ENTAILS, CONTRADICTS = "entailment", "contradiction"
-
-SURE = 0.5
-"""Weight from which a verdict counts on its own."""
 
 Characters = tuple[int, int]
 """Characters [start, end) of a text."""
@@ -54,13 +50,3 @@ class RuleVerdict:
     premise: Characters
     hypothesis: Characters
     weight: float = 1.0
-
-
-def strongest_verdict(verdicts: Sequence[RuleVerdict]) -> RuleVerdict | None:
-    """The verdict that counts: the surest contradiction, else the surest entailment; None where none is sure.
-
-    A statement that is contradicted in one respect is contradicted, however much else agrees.
-    """
-    sure = [verdict for verdict in verdicts if verdict.weight >= SURE]
-    contradictions = [verdict for verdict in sure if verdict.label == CONTRADICTS]
-    return max(contradictions or sure, key=lambda verdict: verdict.weight, default=None)

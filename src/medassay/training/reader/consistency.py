@@ -7,15 +7,14 @@ as whole sentences, and sound texts give both sentences and single statements.
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from medassay.language.passages import passages
 from medassay.language.statements import split
 from medassay.training.reader.material import LABELS, NOT_CONTRADICTED, Pair, find, read_csv, read_jsonl
 
-_SENTENCE_END = re.compile(r"(?<=[.;])\s+|\n")
 _SHORTEST, _LONGEST = 12, 350
 """Characters of a passage that is paired."""
 
@@ -37,7 +36,7 @@ def consistency_pairs(data: Path, corpus: Path, seed: int = 1) -> Iterator[Pair]
 
 def sentences(text: str) -> list[str]:
     """The sentences and lines of a text."""
-    return [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
+    return [passage.text for passage in passages(text)]
 
 
 def sentence_with(text: str, quote: str) -> str | None:
@@ -94,18 +93,18 @@ def _conflict(pair: Pair, text: str, first: str, second: str) -> Iterator[Pair]:
 def _sound(pair: Pair, text: str, chooser: random.Random, left_outs: int = 1) -> Iterator[Pair]:
     """Passages of a sound text, and of `left_outs` each against the rest: whatever else, they do not contradict."""
     pair = replace(pair, label=NOT_CONTRADICTED, at=None)
-    for passages in (sentences(text), [statement.text for statement in split(text)]):
-        yield from (replace(pair, text=first, statement=second) for first, second in _two(passages, chooser))
-    passages = sentences(text)
-    if len(passages) > 2:
-        for left_out in chooser.sample(range(len(passages)), min(left_outs, len(passages))):
-            rest = " ".join(passages[:left_out] + passages[left_out + 1 :])
-            yield replace(pair, text=rest, statement=passages[left_out])
+    cut = sentences(text)
+    for pieces in (cut, [statement.text for statement in split(text)]):
+        yield from (replace(pair, text=first, statement=second) for first, second in _two(pieces, chooser))
+    if len(cut) > 2:
+        for left_out in chooser.sample(range(len(cut)), min(left_outs, len(cut))):
+            rest = " ".join(cut[:left_out] + cut[left_out + 1 :])
+            yield replace(pair, text=rest, statement=cut[left_out])
 
 
-def _two(passages: Sequence[str], chooser: random.Random) -> list[tuple[str, str]]:
+def _two(pieces: Sequence[str], chooser: random.Random) -> list[tuple[str, str]]:
     """Two different passages in random order, as a list of one pair; none where there are not two."""
-    fitting = sorted({passage for passage in passages if _SHORTEST < len(passage) < _LONGEST})
+    fitting = sorted({passage for passage in pieces if _SHORTEST < len(passage) < _LONGEST})
     if len(fitting) < 2:
         return []
     first, second = chooser.sample(fitting, 2)
