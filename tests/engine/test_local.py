@@ -54,7 +54,7 @@ def test_order_is_kept_across_batches_and_bad_rows() -> None:
 
 def test_a_batch_is_as_long_as_the_slowest_metric_takes() -> None:
     assert [len(batch) for batch in run(rows(["1"] * 130), [Counting(), *load_metrics("rouge1")])] == [64, 64, 2]
-    assert [checkpoint_every(metric) for metric in load_metrics("rouge1,bertscore,logic")] == [1024, 32, 64]
+    assert [checkpoint_every(metric) for metric in load_metrics("rouge1,bertscore,logic")] == [1024, 32, 16]
 
 
 def test_one_row_that_breaks_does_not_lose_the_others() -> None:
