@@ -95,3 +95,8 @@ def test_loading_embedded_models_needs_no_torch(embedded: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "transformers", None)
     unload()
     assert load("encoder").embed(["tumour"]).shape == (1, 384)
+
+
+def test_a_checker_comes_from_a_model_set_alone() -> None:
+    with pytest.raises(ModelError, match=r"needs a model set.*logic\(mode=paper\)"):
+        load("checker", "someone/nli-model")

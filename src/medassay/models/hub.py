@@ -53,6 +53,11 @@ def load_hub(role: str, source: str, *, dtype: str = "") -> Any:
     from medassay.models.hub_relations import HubRelations
     from medassay.models.hub_roles import HubEncoder, HubExpert, HubNer
 
+    if role == "checker":
+        raise ModelError(
+            f"{source}: the role 'checker' needs a model set, because other models name no deciding words, kind and "
+            "severity. For logic with a classifier of the hub use logic(mode=paper)"
+        )
     # A missing folder is reported before the missing extra; for a hub name the extra comes first.
     if not _installed():
         if is_path(source):
