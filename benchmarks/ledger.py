@@ -2,6 +2,7 @@
 
 - `dialogues`: metrics against rates that people counted on MTS-Dialog (`mts_dialog/fact_scores.csv`).
 - `counted`: the same on candidates counted for this project, on dialogues held out from training.
+- `preferences`: agreement with two readers' scores of radiology reports and review conclusions (`corpus/preferences`).
 - `ladder`: copy, faithful rewordings, versions with one error and another text, of documents held out from training.
 """
 
@@ -79,6 +80,21 @@ def counted(data: Path, models: str | None) -> list[list[str]]:
     return correlations(rows, people, models)
 
 
+def preferences(corpus: Path, models: str | None) -> list[list[str]]:
+    """A line per metric: Pearson correlation with the mean of both readers' scores, by kind of text."""
+    names = ("facts", "fidelity", "note", "rouge1", "bertscore")
+    columns = []
+    for kind in ("radiology", "reviews"):
+        rows = read_jsonl(corpus / f"preferences/{kind}.jsonl")
+        readers = [read_jsonl(corpus / f"preferences/{kind}.{name}.jsonl") for name in ("scores", "scores_b")]
+        by_reader = [{row["id"]: float(row["score"]) for row in reader} for reader in readers]
+        people = np.array([np.mean([scores[row["id"]] for scores in by_reader]) for row in rows])
+        candidates, references = [row["candidate"] for row in rows], [row["reference"] for row in rows]
+        result = medassay.score(candidates, references, metrics=list(names), models=models, evidence=False)
+        columns.append([f"{pearson(values(result, name), people):.2f}" for name in names])
+    return [[name, *figures] for name, *figures in zip(names, *columns)]
+
+
 @dataclass(frozen=True)
 class Rungs:
     """A text with faithful rewordings, versions with one error near its wording and reworded, and another text."""
@@ -148,12 +164,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--corpus", type=Path, default=Path(__file__).parents[1] / "corpus")
     parser.add_argument("--models", default=None)
-    parser.add_argument("--only", default="dialogues,counted,ladder")
+    parser.add_argument("--only", default="dialogues,counted,preferences,ladder")
     given = parser.parse_args()
     rates = ("metric", *RATES, "aggregate")
     parts: dict[str, tuple[Sequence[str], Callable[[], list[list[str]]]]] = {
         "dialogues": (rates, lambda: dialogues(given.data, given.models)),
         "counted": (rates, lambda: counted(given.data, given.models)),
+        "preferences": (("metric", "radiology", "reviews"), lambda: preferences(given.corpus, given.models)),
         "ladder": (("kind", *_ORDERS), lambda: ladder(given.data, given.corpus, given.models)),
     }
     for name in given.only.split(","):
